@@ -1,0 +1,1 @@
+"""Measurements, each figure beside its target; `make bench` runs them all."""

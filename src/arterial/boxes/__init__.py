@@ -1,0 +1,1 @@
+"""The boxes, one a file."""

@@ -1,0 +1,5 @@
+"""`arterial linear-road`: the benchmark kit, a command a file."""
+
+import typer
+
+linear_road = typer.Typer(help="Linear Road: simulate, make history, run, validate and rate.", no_args_is_help=True)

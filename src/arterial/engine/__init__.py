@@ -1,0 +1,1 @@
+"""Runs networks on Spark."""

@@ -1,0 +1,72 @@
+"""The one place where a Spark session is made, with the settings that streaming in trains needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arterial.engine.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULT_MASTER = "local[*]"
+
+_CHECKPOINT = "org.apache.spark.sql.execution.streaming.checkpointing"
+_LOG = Path(__file__).with_name("log4j2.properties").as_uri()
+_STATE = "org.apache.spark.sql.execution.streaming.state"
+
+# docs/decisions/0002-spark-settings.md says what each of these was measured to bring.
+SETTINGS: Mapping[str, str] = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.locality.wait": "0",
+    "spark.sql.streaming.checkpointFileManagerClass": f"{_CHECKPOINT}.FileSystemBasedCheckpointFileManager",
+    "spark.sql.streaming.stateStore.providerClass": f"{_STATE}.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    "spark.sql.streaming.stateStore.minDeltasForSnapshot": "50",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
+    "spark.driver.extraJavaOptions": f"-Djdk.lang.Process.launchMechanism=VFORK -Dlog4j2.configurationFile={_LOG}",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+
+
+def spark_session(name: str, *, master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Start Spark, or return the session that already runs in this process.
+
+    `master` is any Spark master; `ARTERIAL_MASTER` stands in for it, and the cores of this machine for both.
+    """
+    from pyspark.sql import SparkSession
+
+    os.environ["JAVA_HOME"] = str(find_java().home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # A worker is one of several on the machine: it must not start a thread for each core again.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+    master = master or os.environ.get("ARTERIAL_MASTER") or DEFAULT_MASTER
+    builder = SparkSession.builder.appName(name).master(master)
+    chosen = {
+        **SETTINGS,
+        "spark.local.dir": os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()),
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "arterial-warehouse"),
+        **(settings or {}),
+    }
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session

@@ -1,0 +1,16 @@
+"""Every mistake that a user can make is an `ArterialError`; the commands print its message and no traceback.
+
+A message says where (network, box, file:line), what was expected, what came, and what to do next.
+"""
+
+
+class ArterialError(Exception):
+    """The root of all errors that are a user's to mend."""
+
+
+class DataError(ArterialError):
+    """A file or folder of input is missing, unreadable, or not what it should be."""
+
+
+class MachineError(ArterialError):
+    """The machine lacks something: Java, memory, disk, write access."""

@@ -1,0 +1,1 @@
+"""Linear Road: the tolling application of a whole city, and the benchmark kit around it."""

@@ -1,0 +1,1 @@
+"""Continuous range and nearest-neighbour queries over moving objects (GPAC)."""

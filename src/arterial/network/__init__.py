@@ -1,0 +1,1 @@
+"""The model: schemas, expressions, boxes, arcs, networks. It knows no Spark."""

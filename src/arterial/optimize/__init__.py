@@ -1,0 +1,1 @@
+"""Tactics: functions from network to network."""

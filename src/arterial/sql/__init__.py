@@ -1,0 +1,1 @@
+"""Text queries to networks."""

@@ -1,0 +1,1 @@
+"""Public helpers for testing networks and boxes."""
