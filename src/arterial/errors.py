@@ -14,3 +14,11 @@ class DataError(ArterialError):
 
 class MachineError(ArterialError):
     """The machine lacks something: Java, memory, disk, write access."""
+
+
+class NetworkError(ArterialError):
+    """A network is not well formed; the message names the box, the arc, what was expected and what came."""
+
+
+class RunError(ArterialError):
+    """A run cannot start or go on: a box failed on a tuple, a checkpoint does not fit, a sink is full."""

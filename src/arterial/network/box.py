@@ -1,0 +1,71 @@
+"""The box: a named function from trains to trains, with the types of its streams and the state that it keeps.
+
+A box is immutable data. `streams` says which streams it accepts and gives, `process` is the vectorised function that
+the engine runs; what it means is defined by the interpreter (`arterial.reference`), a tuple at a time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from arterial.network.schema import Schema
+from arterial.network.state import State
+from arterial.network.train import Train
+
+IN = "in"
+OUT = "out"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The type of a stream: its columns, its time, and the order that its tuples have.
+
+    An ordered stream comes in the order of its time column. `keyed_by` names the columns of its groups: the order of
+    tuples with equal time is defined within a group only; () means one sequence, where ties stay as they arrived.
+    """
+
+    schema: Schema
+    time: str
+    ordered: bool = True
+    keyed_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Box(ABC):
+    """The base of all boxes. Subclasses are frozen dataclasses whose fields are plain data, so that they go to JSON."""
+
+    name: str
+
+    kind: ClassVar[str]
+    """The word for this kind of box, unique: "filter", "tumble"."""
+
+    stateless: ClassVar[bool] = False
+    """Whether `process` looks at nothing but the tuples of its train, one by one; it may then run in any shard."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of its input ports."""
+        return (IN,)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of its output ports."""
+        return (OUT,)
+
+    @abstractmethod
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """Check the types of the input streams and derive those of the outputs, by port.
+
+        Raises `NetworkError` that says what was expected and what came; the network adds where.
+        """
+
+    @abstractmethod
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """One train from each input port to one train for each output port.
+
+        It is called once a step, also with empty trains: their `through` may have moved. It must give the same tuples
+        however the input is cut into trains.
+        """

@@ -1,0 +1,72 @@
+"""The state of a box: named tables of columns, cut into chunks; the engine writes only the chunks that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+Chunk = pl.DataFrame | Mapping[str, np.ndarray[Any, Any]]
+"""A piece of state: a frame, or named arrays where columns differ in length. Never changed in place once it was put."""
+
+
+class State(Protocol):
+    """What one box remembers in one shard.
+
+    A chunk is found by its table and key. Reading or writing one costs about a millisecond on Spark, whatever its
+    size up to some 100 KB: cut a table so that a train touches few chunks, and only those that it needs.
+    """
+
+    def get(self, table: str, key: str = "") -> Chunk | None:
+        """The chunk, or None if there is none."""
+
+    def put(self, table: str, key: str, chunk: Chunk) -> None:
+        """Replace the chunk."""
+
+    def drop(self, table: str, key: str = "") -> None:
+        """Forget the chunk."""
+
+    def keys(self, table: str) -> list[str]:
+        """The keys of the table's chunks, in order."""
+
+    @property
+    def memo(self) -> dict[str, Any]:
+        """A place for what can be computed again from the chunks, such as an index over them.
+
+        It holds what the last train of this shard left there, or is empty: the engine empties it whenever it cannot be
+        sure of that.
+        """
+
+
+class MemoryState:
+    """State in memory: the engine's in-process host and the tests use it, and Spark's host fills it."""
+
+    def __init__(self) -> None:
+        self.chunks: dict[tuple[str, str], Chunk] = {}
+        self.touched: set[tuple[str, str]] = set()
+        self._memo: dict[str, Any] = {}
+
+    def get(self, table: str, key: str = "") -> Chunk | None:
+        """The chunk, or None if there is none."""
+        return self.chunks.get((table, key))
+
+    def put(self, table: str, key: str, chunk: Chunk) -> None:
+        """Replace the chunk."""
+        self.chunks[table, key] = chunk
+        self.touched.add((table, key))
+
+    def drop(self, table: str, key: str = "") -> None:
+        """Forget the chunk."""
+        if self.chunks.pop((table, key), None) is not None:
+            self.touched.add((table, key))
+
+    def keys(self, table: str) -> list[str]:
+        """The keys of the table's chunks, in order."""
+        return sorted(key for name, key in self.chunks if name == table)
+
+    @property
+    def memo(self) -> dict[str, Any]:
+        """A place for what can be computed again from the chunks."""
+        return self._memo

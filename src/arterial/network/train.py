@@ -1,0 +1,31 @@
+"""A train: some tuples of a stream, as columns, and the span of time that they complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+BEGIN = -(2**63)
+"""A `through` that promises nothing yet."""
+
+END = 2**63 - 1
+"""A `through` that promises that no tuple will ever follow."""
+
+
+@dataclass(frozen=True)
+class Train:
+    """The next tuples of a stream.
+
+    On an ordered stream the tuples are in the order of their time, none is later than `through`, and every tuple of the
+    stream up to and including `through` is in this train or in an earlier one. Time is counted in the unit of the
+    stream's time column: seconds where it is an integer, microseconds where it is a timestamp.
+
+    On a stream without order `through` is `BEGIN` until the stream ends, then `END`.
+    """
+
+    tuples: pl.DataFrame
+    through: int
+
+    def __len__(self) -> int:
+        return self.tuples.height
