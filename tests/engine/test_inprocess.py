@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain, numbers, trains
 
-from arterial.engine.failures import SET_ASIDE, BoxFailed
+from arterial.engine.failures import SET_ASIDE, BoxFailedError
 from arterial.engine.inprocess import InProcess
 from arterial.network.network import NetworkValue
+from engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain, numbers, trains
 
 TWICE = chain(
     Enter("in"),
@@ -51,7 +51,7 @@ def test_one_sequence_stays_in_order() -> None:
     tuples = numbers(400)
     expected = InProcess(SEQUENCE).run(trains(tuples, 1000))["out"]
     for shards in (2, 3):
-        assert InProcess(SEQUENCE, shards=shards).run(trains(tuples, 7))["out"].equals(expected)
+        assert InProcess(SEQUENCE, shards=shards, ordered_sources=["in"]).run(trains(tuples, 7))["out"].equals(expected)
 
 
 def test_a_source_may_deliver_by_slot() -> None:
@@ -68,7 +68,9 @@ def test_a_source_may_deliver_by_slot() -> None:
 def test_a_poisoned_tuple_is_named(stateful: bool) -> None:
     bad = Running("bad", poison=93) if stateful else Add("bad", poison=93)
     network = chain(Enter("in"), bad, Leave("out"), name="road")
-    with pytest.raises(BoxFailed, match=r"'road', box 'bad'.*\"time\": 0, \"key\": 6, \"value\": 93.*93 is poison"):
+    with pytest.raises(
+        BoxFailedError, match=r"'road', box 'bad'.*\"time\": 0, \"key\": 6, \"value\": 93.*93 is poison"
+    ):
         InProcess(network).run(trains(numbers(20), 2))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import polars as pl
 
@@ -32,7 +33,7 @@ class Enter(Box):
         return {OUT: Stream(self.schema, "time")}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
-        return {OUT: trains[IN]}
+        return {OUT: trains["arrivals"]}
 
 
 @dataclass(frozen=True)
@@ -152,10 +153,7 @@ class Both(Box):
 
 def chain(*boxes: Box, name: str = "chain") -> NetworkValue:
     """A network of boxes one after the other."""
-    arcs = [
-        Arc(Port(one.name, one.outputs[0]), Port(other.name, other.inputs[0]))
-        for one, other in zip(boxes, boxes[1:], strict=False)
-    ]
+    arcs = [Arc(Port(one.name, one.outputs[0]), Port(other.name, other.inputs[0])) for one, other in pairwise(boxes)]
     return NetworkValue(name, boxes, tuple(arcs))
 
 

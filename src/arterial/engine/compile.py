@@ -1,8 +1,8 @@
 """The compiler: gives each box a place, gathers superboxes, stacks them in levels (decision 2).
 
-A stateless box runs where its input is. A stateful box on a grouped stream runs in the shard of its key, one on an ungrouped
-stream in slot 0. `GroupBy` is where a stream changes its place; one whose key contains the columns by which the stream is
-sharded already stays where it is.
+A stateless box runs where its input is. A stateful box on a grouped stream runs in the shard of its key, one on an
+ungrouped stream in slot 0. `GroupBy` is where a stream changes its place; one whose key contains the columns by which the
+stream is sharded already stays where it is.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def _merge(above: Where, route: Route, box: Box) -> Merge:
 
 
 def _source_keys(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """The sources all of whose tuples are only wanted in the slot of their key, by columns that no box before changes."""
+    """The sources whose tuples are all wanted in the slot of their key only, by columns that no box before changes."""
     found: dict[str, tuple[str, ...]] = {}
     for superbox in plan.head.superboxes:
         source = superbox.boxes[0]

@@ -1,7 +1,7 @@
 """When a box fails on a tuple: which one it was, and the policies `fail` and `set aside`.
 
 A train fails as a whole, so the tuple is found by trying shorter and shorter beginnings of the train on the state from
-before it. The error then names the box and the tuple; or the tuple is set aside, counted, and the train goes on without it.
+before it. The error then names the box and the tuple; or the tuple is set aside and counted, and the train goes on.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ class Reject:
         return json.dumps(asdict(self), default=str, ensure_ascii=False)
 
 
-class BoxFailed(RunError):
+class BoxFailedError(RunError):
     """A box failed on a tuple, and the policy is to stop."""
 
     def __init__(self, network: str, reject: Reject) -> None:
         shown = "" if reject.tuple is None else f" on the tuple {json.dumps(reject.tuple, default=str)}"
         port = f" (input {reject.port!r})" if reject.port else ""
         super().__init__(
-            f"network {network!r}, box {reject.box!r}{port}: it failed{shown}: {reject.error}. Mend the box or the data "
-            f"and start again with the same checkpoint, or run with the policy {SET_ASIDE!r} to leave such tuples out."
+            f"network {network!r}, box {reject.box!r}{port}: it failed{shown}: {reject.error}. Mend the box or the "
+            f"data and start again with the same checkpoint, or run with the policy {SET_ASIDE!r} to leave such tuples out."
         )
         self.network, self.reject = network, reject
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return BoxFailed, (self.network, self.reject)
+        return BoxFailedError, (self.network, self.reject)
 
 
 def process_guarded(
     network: NetworkValue, box: Box, trains: Mapping[str, Train], state: State, rejects: list[Reject], policy: str
 ) -> Mapping[str, Train]:
-    """Let a box process its trains; if it fails, find the tuple and follow the policy. The state changes on success only."""
+    """Let a box process its trains; if it fails, find the tuple and follow the policy. Only success changes the state."""
     remaining = dict(trains)
     for _ in range(MOST_REJECTS):
         overlay = Overlay(state)
@@ -70,12 +70,12 @@ def process_guarded(
             state.memo.clear()
             reject, remaining = _find(box, remaining, state, failure)
             if policy == FAIL or reject.tuple is None:
-                raise BoxFailed(network.name, reject) from failure
+                raise BoxFailedError(network.name, reject) from failure
             rejects.append(reject)
         else:
             overlay.commit()
             return outputs
-    raise BoxFailed(network.name, Reject(box.name, "", f"it failed on {MOST_REJECTS} tuples of one train", None))
+    raise BoxFailedError(network.name, Reject(box.name, "", f"it failed on {MOST_REJECTS} tuples of one train", None))
 
 
 def _find(box: Box, trains: Mapping[str, Train], state: State, failure: Exception) -> tuple[Reject, dict[str, Train]]:

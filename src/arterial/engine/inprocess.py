@@ -23,8 +23,8 @@ from arterial.network.train import END, Train
 class InProcess:
     """A running network in this process.
 
-    `step` takes the next train of each source and returns what arrived at each output; trains of sources are what the
-    source box gives, unless the source is one that puts its tuples in order (`in_arrival_order`).
+    `step` takes the next train of each source and returns what arrived at each output. A source puts its tuples in order,
+    and what it is given are arrivals; the `ordered_sources` are given trains that are in order and complete.
     """
 
     def __init__(
@@ -33,10 +33,10 @@ class InProcess:
         *,
         shards: int = 1,
         policy: str = FAIL,
-        in_arrival_order: Iterable[str] | None = None,
+        ordered_sources: Iterable[str] = (),
         split_sources: Iterable[str] = (),
     ) -> None:
-        waits = sources_in_arrival_order(network) if in_arrival_order is None else in_arrival_order
+        waits = {box.name for box in network.boxes if not box.inputs} - {*ordered_sources, *split_sources}
         self.plan: Plan = compile_network(network, shards, in_arrival_order=waits, split_sources=split_sources)
         self.policy = policy
         self.rejects: list[Reject] = []
@@ -102,11 +102,6 @@ class InProcess:
 
     def _fed_by(self, name: str) -> Port:
         return next(iter(self.plan.network.arrivals(self.plan.network.box(name)).values()))
-
-
-def sources_in_arrival_order(network: NetworkValue) -> tuple[str, ...]:
-    """The sources that must put their tuples in order: those that allow for disorder."""
-    return tuple(box.name for box in network.boxes if not box.inputs and getattr(box, "disorder", 0))
 
 
 def _add(total: Counts, counts: Counts) -> None:

@@ -1,14 +1,15 @@
 """Shards: which slot a tuple belongs to, and which integer stands for a slot in Spark so that all partitions get work.
 
-The slot of a tuple must be the same in every process, on every machine and with every version of every library, because state
-lies where an earlier run put it. So the hash is our own: integers are spread by the golden ratio (Fibonacci hashing), which
-deals neighbouring numbers out evenly even when there are only ten of them, as with expressways.
+The slot of a tuple must be the same in every process, on every machine and with every version of every library, because
+state lies where an earlier run put it. So the hash is our own: integers are spread by the golden ratio (Fibonacci hashing),
+which deals neighbouring numbers out evenly even when there are only ten of them, as with expressways.
 """
 
 from __future__ import annotations
 
 import zlib
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def split(tuples: pl.DataFrame, columns: tuple[str, ...], shards: int) -> list[p
 def pieces(tuples: pl.DataFrame, shards: int) -> list[pl.DataFrame]:
     """The tuples cut into as many contiguous pieces, of nearly equal length."""
     ends = [tuples.height * i // shards for i in range(shards + 1)]
-    return [tuples.slice(begin, end - begin) for begin, end in zip(ends, ends[1:], strict=False)]
+    return [tuples.slice(begin, end - begin) for begin, end in pairwise(ends)]
 
 
 def column_hash(values: pl.Series) -> Hashes:
@@ -90,7 +91,7 @@ def spark_keys(shards: int) -> tuple[int, ...]:
 
 
 def spark_partition(key: int, partitions: int) -> int:
-    """The partition of an integer under Spark's HashPartitioning: Murmur3 (x86, 32 bits, seed 42), then its remainder."""
+    """The partition of an integer under Spark's HashPartitioning: Murmur3 (x86, 32 bits, seed 42), its remainder."""
     block = _rotate(key * 0xCC9E2D51, 15) * 0x1B873593
     state = (_rotate(_SPARK_SEED ^ (block & 0xFFFFFFFF), 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
     state ^= 4  # the length of an integer in bytes

@@ -1,7 +1,7 @@
 """Runs superboxes: pure functions of (state, trains), the same on every host.
 
-A host brings the parcels that arrived in a slot and the state of its boxes; `run_level` gives back parcels for later levels,
-the trains that leave the network, and what it cost. Nothing here knows Spark.
+A host brings the parcels that arrived in a slot and the state of its boxes; `run_level` gives back parcels for
+later levels, the trains that leave the network, and what it cost. Nothing here knows Spark.
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+
 from arterial.engine.arrivals import Parcel, receive, send
 from arterial.engine.compile import raw_port
 from arterial.engine.failures import FAIL, Reject, process_guarded
 from arterial.engine.plan import Channel, Plan, Where
-from arterial.network.box import IN, Box
+from arterial.network.box import Box
 from arterial.network.network import Port
 from arterial.network.state import State
 from arterial.network.train import Train
 
 CONNECTION_POINT = "connection_point"
-OUT_OF_SOURCE = ""
+ARRIVALS = "arrivals"
+"""The pseudo input of a source that has to put its tuples in order."""
+ORDERED = "ordered"
+"""The pseudo input of a source whose tuples come in order and complete."""
 
 States = Callable[[str], State]
 """Gives the state of a box, by its name, in the slot at hand."""
@@ -107,17 +111,15 @@ def _run_box(
 ) -> None:
     counts = outcome.counts[box.name] = Counts()
     if not box.inputs:
-        inputs = (
-            {IN: trains[raw_port(box.name)]} if raw_port(box.name) in trains else {OUT_OF_SOURCE: sources[box.name]}
-        )
+        inputs = {IN: trains[raw_port(box.name)]} if raw_port(box.name) in trains else {ORDERED: sources[box.name]}
     else:
         inputs = {port: trains[begin] for port, begin in plan.network.arrivals(box).items()}
     counts.tuples_in = {port: len(train) for port, train in inputs.items()}
     if not box.outputs:
         outcome.deliveries[box.name] = inputs[box.inputs[0]]
         return
-    if not box.inputs and OUT_OF_SOURCE in inputs:
-        outputs = _enter(plan, box, inputs[OUT_OF_SOURCE])
+    if not box.inputs and ORDERED in inputs:
+        outputs: Mapping[str, Train] = _enter(plan, box, inputs[ORDERED])
         counts.tuples_in = {}
     else:
         began = time.perf_counter()
