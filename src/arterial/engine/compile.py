@@ -1,8 +1,8 @@
 """The compiler: gives each box a place, gathers superboxes, stacks them in levels (decision 2).
 
 A stateless box runs where its input is. A stateful box on a grouped stream runs in the shard of its key, one on an
-ungrouped stream in slot 0. `GroupBy` is where a stream changes its place; one whose key contains the columns by which the
-stream is sharded already stays where it is.
+ungrouped stream in slot 0. `GroupBy` is where a stream changes its place; one whose key contains the columns by which
+the stream is sharded already stays where it is.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class BoxFailedError(RunError):
         port = f" (input {reject.port!r})" if reject.port else ""
         super().__init__(
             f"network {network!r}, box {reject.box!r}{port}: it failed{shown}: {reject.error}. Mend the box or the "
-            f"data and start again with the same checkpoint, or run with the policy {SET_ASIDE!r} to leave such tuples out."
+            f"data and start again with the same checkpoint, or run with the policy {SET_ASIDE!r} to leave it out."
         )
         self.network, self.reject = network, reject
 
@@ -60,7 +60,7 @@ class BoxFailedError(RunError):
 def process_guarded(
     network: NetworkValue, box: Box, trains: Mapping[str, Train], state: State, rejects: list[Reject], policy: str
 ) -> Mapping[str, Train]:
-    """Let a box process its trains; if it fails, find the tuple and follow the policy. Only success changes the state."""
+    """Let a box process its trains; if it fails, find the tuple and follow the policy."""
     remaining = dict(trains)
     for _ in range(MOST_REJECTS):
         overlay = Overlay(state)

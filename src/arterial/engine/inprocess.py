@@ -23,8 +23,8 @@ from arterial.network.train import END, Train
 class InProcess:
     """A running network in this process.
 
-    `step` takes the next train of each source and returns what arrived at each output. A source puts its tuples in order,
-    and what it is given are arrivals; the `ordered_sources` are given trains that are in order and complete.
+    `step` takes the next train of each source and returns what arrived at each output. A source puts its tuples in
+    order, and what it is given are arrivals; the `ordered_sources` are given trains that are in order and complete.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Trains as bytes: how they cross Spark, and how a chunk of state lies in Spark's state store.
 
-A train's tuples are one Arrow record batch without its schema, which both ends know from the plan; decoding copies nothing.
-One row of Spark carries everything that one slot sends to another in a step (`Consignment`), or a note for the driver.
+A train's tuples are one Arrow record batch without its schema, which both ends know from the plan; decoding copies
+nothing. One row of Spark carries everything that one slot sends to another in a step (`Consignment`), or a note for the driver.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def arrow_schema(schema: Schema) -> pa.Schema:
 
 
 def _compatibility(schema: Schema) -> pl.CompatLevel:
-    # A view of a text drags its whole buffer along, however few tuples of a train a shard gets: send plain text instead.
+    # A view of a text drags its whole buffer along, however few tuples a shard gets: send plain text instead.
     plain = any(field.type is Type.STRING for field in schema)
     return pl.CompatLevel.oldest() if plain else pl.CompatLevel.newest()
 

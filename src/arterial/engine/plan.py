@@ -70,7 +70,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Superbox:
-    """Connected boxes of one level and place, a pure function of (state, trains): a shuffle before it and none inside."""
+    """Connected boxes of one level and place, a pure function of (state, trains): no shuffle inside."""
 
     name: str
     level: int

@@ -1,8 +1,8 @@
 """Shards: which slot a tuple belongs to, and which integer stands for a slot in Spark so that all partitions get work.
 
 The slot of a tuple must be the same in every process, on every machine and with every version of every library, because
-state lies where an earlier run put it. So the hash is our own: integers are spread by the golden ratio (Fibonacci hashing),
-which deals neighbouring numbers out evenly even when there are only ten of them, as with expressways.
+state lies where an earlier run put it. So the hash is our own: integers are spread by the golden ratio (Fibonacci
+hashing), which deals neighbouring numbers out evenly even when there are only ten of them, as with expressways.
 """
 
 from __future__ import annotations

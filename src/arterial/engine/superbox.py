@@ -66,6 +66,7 @@ def run_level(
     level = plan.level(number)
     outcome = Outcome()
     trains = _arrived(plan, number, slot, parcels, states)
+    trains.update({raw_port(name): train for name, train in (sources or {}).items()})
     for superbox in level.superboxes:
         if superbox.where is Where.ONE and slot != 0:
             continue
