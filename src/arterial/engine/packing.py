@@ -1,7 +1,8 @@
 """Trains as bytes: how they cross Spark, and how a chunk of state lies in Spark's state store.
 
 A train's tuples are one Arrow record batch without its schema, which both ends know from the plan; decoding copies
-nothing. One row of Spark carries everything that one slot sends to another in a step (`Consignment`), or a note for the driver.
+nothing. One row of Spark carries everything that one slot sends to another in a step (`Consignment`), or a note for the
+driver.
 """
 
 from __future__ import annotations

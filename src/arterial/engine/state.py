@@ -1,9 +1,9 @@
 """The state of one slot of one level in Spark's state store (decision 2).
 
-A `ValueState` holds the index: which chunks there are, the stamp of the step that wrote each, and the small ones whole. A
-`MapState` holds the others. A worker keeps what it decoded under the same stamps in a cache of the process, so a step costs
-one read and, if it changed anything, one write, plus one for each large chunk it touched. A worker that lost its turn reads
-again.
+A `ValueState` holds the index: which chunks there are, the stamp of the step that wrote each, and the small ones whole.
+A `MapState` holds the others. A worker keeps what it decoded under the same stamps in a cache of the process, so a step
+costs one read and, if it changed anything, one write, plus one for each large chunk it touched. A worker that lost its
+turn reads again.
 """
 
 from __future__ import annotations
@@ -72,9 +72,7 @@ class SlotState:
         if self._kept.stamp != self._stamp:
             self._kept.memos.clear()
             self._kept.chunks = {
-                key: (stamp, chunk)
-                for key, (stamp, chunk) in self._kept.chunks.items()
-                if self._index.get(key) == stamp
+                key: kept for key, kept in self._kept.chunks.items() if self._index.get(key) == kept[0]
             }
         # Until this step is saved, what the worker remembers may be ahead of the store.
         self._kept.stamp = _UNSAVED

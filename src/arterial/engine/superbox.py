@@ -112,7 +112,7 @@ def _run_box(
 ) -> None:
     counts = outcome.counts[box.name] = Counts()
     if not box.inputs:
-        inputs = {IN: trains[raw_port(box.name)]} if raw_port(box.name) in trains else {ORDERED: sources[box.name]}
+        inputs = {ORDERED: sources[box.name]} if box.name in sources else {ARRIVALS: trains[raw_port(box.name)]}
     else:
         inputs = {port: trains[begin] for port, begin in plan.network.arrivals(box).items()}
     counts.tuples_in = {port: len(train) for port, train in inputs.items()}
