@@ -117,11 +117,11 @@ class SlotState:
         """The names of the chunks that begin with a prefix, without it."""
         return sorted(key.removeprefix(prefix) for key in self._index if key.startswith(prefix))
 
-    def save(self) -> None:
-        """Write what was touched to the store, and remember it for the next step."""
+    def save(self) -> dict[str, float]:
+        """Write what was touched to the store and remember it for the next step; how many reads and writes there were."""
         if not self._touched:
             self._kept.stamp = self._stamp
-            return
+            return {"state_reads": self.reads, "state_writes": 0}
         # A stamp is never used twice, so a cache that a failed attempt left behind is never mistaken for the truth.
         stamp = os.urandom(8).hex()
         for key in sorted(self._touched):
@@ -143,6 +143,7 @@ class SlotState:
         self._index_state.update((_write_index(stamp, self._index, self._inline),))
         self._kept.stamp = stamp
         self._touched.clear()
+        return {"state_reads": self.reads, "state_writes": self.writes + 1}
 
 
 class BoxState:
