@@ -113,9 +113,7 @@ def plan_step(work: Work, before: Mapping[str, Progress], train_size: int, now: 
     return after
 
 
-def read_step(
-    work: Work, before: Mapping[str, Progress], after: Mapping[str, Progress], slot: int
-) -> dict[str, Train]:
+def read_step(work: Work, before: Mapping[str, Progress], after: Mapping[str, Progress], slot: int) -> dict[str, Train]:
     """What a slot reads of each source between two positions."""
     trains = {}
     for name, source in work.sources.items():

@@ -149,7 +149,7 @@ class Run:
     def _finish_step(self, rows: DataFrame, step: int) -> None:
         """Run the step that Spark planned, and take in what its tasks have to say."""
         receipts: list[Mapping[str, Any]] = []
-        for row in rows.select("packed").collect():
+        for row in rows.collect():
             packed = bytes(row.packed)
             assert packed[:4] == NOTE, "a consignment missed its level"
             said, payload = unpack_note(packed)
@@ -205,7 +205,9 @@ def _plan(network: NetworkValue, shards: int, sources: Mapping[str, Source]) -> 
 
 def _entry(network: NetworkValue, source: str) -> tuple[Any, str]:
     box = network.box(source)
-    stream = next(stream for port, stream in network.streams.items() if port.box == source and port.port == box.outputs[0])
+    stream = next(
+        stream for port, stream in network.streams.items() if port.box == source and port.port == box.outputs[0]
+    )
     return stream.schema, stream.time
 
 

@@ -98,9 +98,7 @@ def _consignments(work: Work, step: Step, parcels: list[Parcel]) -> list[Row]:
     ]
 
 
-def _receipt(
-    level: int, step: Step, outcome: Outcome, began: float, saved: Mapping[str, float]
-) -> dict[str, object]:
+def _receipt(level: int, step: Step, outcome: Outcome, began: float, saved: Mapping[str, float]) -> dict[str, object]:
     return {
         "step": step.number,
         "level": level,
