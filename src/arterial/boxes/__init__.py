@@ -19,6 +19,6 @@ from arterial.boxes.update_relation import UpdateRelation
 from arterial.boxes.wait_for import WaitFor
 
 __all__ = [
-    "BSort", "ConnectionPoint", "Drop", "Filter", "GroupBy", "Join", "Latch", "Map", "Output", "ReadRelation", "Resample",
-    "Slide", "Source", "Tumble", "Union", "UpdateRelation", "WaitFor",
+    "BSort", "ConnectionPoint", "Drop", "Filter", "GroupBy", "Join", "Latch", "Map", "Output", "ReadRelation",
+    "Resample", "Slide", "Source", "Tumble", "Union", "UpdateRelation", "WaitFor",
 ]  # fmt: skip

@@ -23,8 +23,8 @@ def run(
 ) -> tuple[pl.DataFrame, Array, int]:
     """The accumulators of the group of each tuple, after that tuple.
 
-    `known` holds the accumulators of the groups before. A tuple with a reset empties its group. Also returns the group of
-    each row of `known` and then of each tuple, as numbers, and how many groups there are.
+    `known` holds the accumulators of the groups before. A tuple with a reset empties its group. Also returns the group
+    of each row of `known` and then of each tuple, as numbers, and how many groups there are.
     """
     groups, count = slots_of(
         codes([pl.concat([known[key], tuples[key]]) for key in keys], known.height + tuples.height)

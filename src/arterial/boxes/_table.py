@@ -42,10 +42,7 @@ class KeyedTable:
         if not parts:
             return pl.DataFrame(schema=dict(self.schema))
         rows = pl.concat(parts)
-        if self.key:
-            rows = rows.unique(subset=list(self.key), keep="last", maintain_order=True)
-        else:
-            rows = rows.tail(1)
+        rows = rows.unique(subset=list(self.key), keep="last", maintain_order=True) if self.key else rows.tail(1)
         rows = rows.filter(pl.col(self.alive) != 0)
         self.state.memo[self.table] = rows
         return rows

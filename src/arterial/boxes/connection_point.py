@@ -16,7 +16,7 @@ from arterial.network.train import Train
 
 @dataclass(frozen=True)
 class ConnectionPoint(Box):
-    """Lets every tuple pass. The engine writes them to a table, kept for `retention`, its files sorted by `storage_key`."""
+    """Lets every tuple pass. The engine keeps them in a table for `retention`, its files sorted by `storage_key`."""
 
     retention: Duration
     storage_key: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Latch: like Tumble, but its state goes on from window to window: values over the lifetime of a group (Aurora §2.1)."""
+"""Latch: like Tumble, but its state goes on from window to window, over a group's lifetime (Aurora §2.1)."""
 
 from __future__ import annotations
 

@@ -55,17 +55,17 @@ class UpdateRelation(Box):
                 name, [field.name for field in relation.values], f"the relation {relation.name!r} beside its key"
             )
         for field in relation.values:
-            if given.count(field.name) != 1:
+            if (count := given.count(field.name)) != 1:
                 raise NetworkError(
-                    f"the column {field.name!r} of the relation {relation.name!r} needs one value, got {given.count(field.name)}"
+                    f"the column {field.name!r} of the relation {relation.name!r} needs one value, got {count}"
                 )
         for name, text in self.values:
             tree = self._tree(text, stream)
             wanted = relation.schema[name]
             if tree.type is not wanted:
                 raise NetworkError(
-                    f"the column {name!r} of the relation {relation.name!r} is {wanted}, got {tree.type} from {text!r}; "
-                    f"write cast(… as {wanted}) or change the relation"
+                    f"the column {name!r} of the relation {relation.name!r} is {wanted}, "
+                    f"got {tree.type} from {text!r}; write cast(… as {wanted}) or change the relation"
                 )
         if self.delete is not None:
             predicate(self.delete, stream.schema)

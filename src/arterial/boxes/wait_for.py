@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,10 +33,10 @@ Array = np.ndarray[Any, Any]
 class WaitFor(Box):
     """Holds each tuple until `predicate` is true for it and the latest tuple on `until` of its group.
 
-    The predicate reads the tuple's columns, and those of the other stream as `until.x`. What counts at an instant is the
-    last tuple on `until` up to and including it. A tuple leaves with the instant of its release in the column `time`, which
-    is the time of the output; tuples released at one instant keep their order. What still waits when the streams end
-    leaves by `unmet`.
+    The predicate reads the tuple's columns, and those of the other stream as `until.x`. What counts at an instant is
+    the last tuple on `until` up to and including it. A tuple leaves with the instant of its release in the column
+    `time`, which is the time of the output; tuples released at one instant keep their order. What still waits when the
+    streams end leaves by `unmet`.
     """
 
     predicate: str
@@ -159,7 +160,7 @@ def _blocks(sizes: Array) -> list[tuple[int, int]]:
         return []
     blocks = np.cumsum(sizes) // PAIRS_AT_ONCE
     cuts = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(sizes)]
-    return list(zip(cuts, cuts[1:], strict=False))
+    return list(pairwise(cuts))
 
 
 def _next_serial(state: State, count: int) -> int:

@@ -58,7 +58,7 @@ def interpret(
 ) -> dict[str, Tuples]:
     """All tuples of every output and of every other port, from the tuples of every source in the order of arrival.
 
-    Outputs go by the name of their box, other ports as "box.port". `meanings` adds those of a user's own boxes, by kind.
+    Outputs go by the name of their box, other ports as "box.port". `meanings` adds those of your own boxes, by kind.
     """
     known = {**MEANINGS, **(meanings or {})}
     streams: dict[Port, Tuples] = {}
