@@ -25,6 +25,9 @@ ARRIVALS = "arrivals"
 ORDERED = "ordered"
 """The pseudo input of a source whose tuples come in order and complete."""
 
+Trains = dict[Port | int, Train]
+"""The trains of a level: those made there by port, those that arrived by the number of their channel."""
+
 States = Callable[[str], State]
 """Gives the state of a box, by its name, in the slot at hand."""
 
@@ -65,7 +68,7 @@ def run_level(
     """
     level = plan.level(number)
     outcome = Outcome()
-    trains = _arrived(plan, number, slot, parcels, states)
+    trains: Trains = {**_arrived(plan, number, slot, parcels, states)}
     trains.update({raw_port(name): train for name, train in (sources or {}).items()})
     for superbox in level.superboxes:
         if superbox.where is Where.ONE and slot != 0:
@@ -78,11 +81,11 @@ def run_level(
     return outcome
 
 
-def _arrived(plan: Plan, number: int, slot: int, parcels: Iterable[Parcel], states: States) -> dict[Port, Train]:
+def _arrived(plan: Plan, number: int, slot: int, parcels: Iterable[Parcel], states: States) -> dict[int, Train]:
     waiting: dict[int, list[Parcel]] = {}
     for parcel in parcels:
         waiting.setdefault(parcel.channel, []).append(parcel)
-    trains: dict[Port, Train] = {}
+    trains: dict[int, Train] = {}
     for channel in plan.level(number).arrivals:
         if slot not in _receivers(channel, plan.shards):
             continue
@@ -92,7 +95,8 @@ def _arrived(plan: Plan, number: int, slot: int, parcels: Iterable[Parcel], stat
             raise AssertionError(
                 f"slot {slot} of level {number}: {channel.begin} came from {[p.sender for p in got]}, not {expected}"
             )
-        trains[channel.begin] = receive(channel, got, states(f"{channel.begin}→{number}{channel.route}"))
+        waits = f"{channel.begin}→{number}{channel.route}{','.join(channel.columns)}"
+        trains[channel.number] = receive(channel, got, states(waits))
     return trains
 
 
@@ -104,17 +108,22 @@ def _receivers(channel: Channel, shards: int) -> set[int]:
 def _run_box(
     plan: Plan,
     box: Box,
-    trains: dict[Port, Train],
+    trains: Trains,
     states: States,
     sources: Mapping[str, Train],
     outcome: Outcome,
     policy: str,
 ) -> None:
     counts = outcome.counts[box.name] = Counts()
+
+    def arrived(begin: Port) -> Train:
+        number = plan.fed_through.get((box.name, begin))
+        return trains[begin if number is None else number]
+
     if not box.inputs:
-        inputs = {ORDERED: sources[box.name]} if box.name in sources else {ARRIVALS: trains[raw_port(box.name)]}
+        inputs = {ORDERED: sources[box.name]} if box.name in sources else {ARRIVALS: arrived(raw_port(box.name))}
     else:
-        inputs = {port: trains[begin] for port, begin in plan.network.arrivals(box).items()}
+        inputs = {port: arrived(begin) for port, begin in plan.network.arrivals(box).items()}
     counts.tuples_in = {port: len(train) for port, train in inputs.items()}
     if not box.outputs:
         outcome.deliveries[box.name] = inputs[box.inputs[0]]
