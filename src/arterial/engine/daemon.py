@@ -1,8 +1,8 @@
 """The process that forks Spark's Python workers, with what they all import already loaded.
 
 Spark forks a worker from a bare interpreter, so each new one spends a second on imports; and after every task a worker
-collects garbage over all that these imports made. Here they are loaded once before the fork and set aside from collection.
-Polars is not among them: it starts threads, which a fork would lose.
+collects garbage over all that these imports made. Here they are loaded once before the fork and set aside from
+collection. Polars is not among them: it starts threads, which a fork would lose.
 """
 
 from __future__ import annotations

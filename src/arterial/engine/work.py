@@ -1,4 +1,4 @@
-"""What a task needs to know of a run: the plan, the sources, the sinks, the policy; sent once, unpacked once a worker."""
+"""What a task needs to know of a run: the plan, the sources, the sinks, the policy; unpacked once a worker."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A source of Parquet or CSV files in the order of a time column: in real time, faster, or as fast as possible.
 
-The position is a number of rows, so any step can be read again. An index of where each instant begins is made once, when
-the run starts; a step always ends where an instant does.
+The position is a number of rows, so any step can be read again. An index of where each instant begins is made once,
+when the run starts; a step always ends where an instant does.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MICROSECONDS = 1_000_000
 class FileSource(Source):
     """The tuples of one file, or of all files of a folder in the order of their names.
 
-    `speed` is how many times faster than real time they come: 1 is real time, None as fast as possible. The clock starts
-    with the run, at the first tuple that is not read yet.
+    `speed` is how many times faster than real time they come: 1 is real time, None as fast as possible. The clock
+    starts with the run, at the first tuple that is not read yet.
     """
 
     path: str | Path
@@ -105,7 +105,9 @@ class FileSource(Source):
         row = progress.position["row"]
         at = int(np.searchsorted(begins, row))
         due = self._due(int(times[at]), now) if at < len(times) else None
-        return int(begins[int(np.searchsorted(times, due, side="right"))] if due is not None else sum(self.rows)) - row
+        if due is None:
+            return sum(self.rows) - int(row)
+        return int(begins[int(np.searchsorted(times, due, side="right"))]) - int(row)
 
     def _due(self, first: int, now: float) -> int | None:
         """The time that the clock of a paced source shows, in the unit of the time column."""
@@ -173,8 +175,8 @@ def _check_order(files: list[Path], parts: list[Any], time: str) -> None:
         if len(back):
             row = int(back[0]) + 1
             raise DataError(
-                f"{file}: row {row + 1} goes back in time: {time} is {times[row]} after {times[row - 1]}. Sort the file by "
-                f"{time}, or read it through Spark and let the network's source allow for disorder."
+                f"{file}: row {row + 1} goes back in time: {time} is {times[row]} after {times[row - 1]}; sort the file "
+                f"by {time}, or read it through Spark and let the network's source allow for disorder."
             )
         if int(times[0]) < latest:
             raise DataError(
@@ -201,4 +203,4 @@ def _open_index(path: str) -> tuple[Any, Any]:
 
 def _read_rows(file: str, begin: int, end: int, schema: Schema) -> pl.DataFrame:
     rows = pl.scan_parquet(file).slice(begin, end - begin).select(schema.names)
-    return rows.cast({name: kind for name, kind in schema.polars().items()}).collect()
+    return rows.cast(pl.Schema(schema.polars())).collect()
