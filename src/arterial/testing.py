@@ -183,7 +183,7 @@ def _steps(
             rest = frames[box.name].slice(end)[box.time].cast(pl.Int64).drop_nulls()
             through = BEGIN
             if len(rest) and chance.random() < 0.5:
-                through = rest.min() - 1  # type: ignore[operator]
+                through = min(rest.to_list()) - 1
             step[box.name] = Train(frames[box.name].slice(begin, end - begin), END if i + 1 == trains else through)
         yield step
 

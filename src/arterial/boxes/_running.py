@@ -91,7 +91,8 @@ def _run(
     if call.function == "stddev":
         names = [f"{me}.n", f"{me}.mean", f"{me}.squares"]
         spread = np.empty((len(slots), 3))
-        kernels.run_spread(slots, numbers_of(values), valid, resets, *(before.array(name) for name in names), spread)
+        n, mean, squares = (before.array(name) for name in names)
+        kernels.run_spread(slots, numbers_of(values), valid, resets, n, mean, squares, spread)
         columns = {name: pl.Series(np.ascontiguousarray(spread[:, k])) for k, name in enumerate(names)}
         return columns | {names[0]: columns[names[0]].cast(pl.Int64)}
     both = pl.concat([before.known[me], values])

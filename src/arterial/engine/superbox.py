@@ -68,7 +68,8 @@ def run_level(
     """
     level = plan.level(number)
     outcome = Outcome()
-    trains: Trains = {**_arrived(plan, number, slot, parcels, states)}
+    trains: Trains = {}
+    trains.update(_arrived(plan, number, slot, parcels, states))
     trains.update({raw_port(name): train for name, train in (sources or {}).items()})
     for superbox in level.superboxes:
         if superbox.where is Where.ONE and slot != 0:
