@@ -69,7 +69,8 @@ def run_level(
     level = plan.level(number)
     outcome = Outcome()
     trains: Trains = {}
-    trains.update(_arrived(plan, number, slot, parcels, states))
+    for channel, train in _arrived(plan, number, slot, parcels, states).items():
+        trains[channel] = train
     trains.update({raw_port(name): train for name, train in (sources or {}).items()})
     for superbox in level.superboxes:
         if superbox.where is Where.ONE and slot != 0:

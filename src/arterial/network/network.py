@@ -64,6 +64,7 @@ class NetworkValue:
                         f"network {self.name!r}, box {box.name!r}: input {port!r} needs exactly one arc, got {came}"
                         + ("; put a Union before it" if arrivals else "")
                     )
+        self.streams  # noqa: B018  (types every arc, or raises)
         used = {box.name: frozenset(a.begin.port for a in self.arcs if a.begin.box == box.name) for box in self.boxes}
         fed = {box.name: replace(box, fed_by=self._fed_by(box), used=used[box.name]) for box in self.order}
         object.__setattr__(self, "boxes", tuple(fed[box.name] for box in self.boxes))
