@@ -86,7 +86,9 @@ def _calls(kind: Type, sub):  # type: ignore[no-untyped-def]
                 st.builds("({} between {} and {})".format, either, either, either),
                 st.builds("({} in ({}, null, {}))".format, integer, integer, integer),
                 st.builds("({} not in ({}, {}))".format, text, text, text),
-                st.builds("({} like {})".format, text, st.sampled_from(["'a%'", "'_'", "'%b'", "'a\\%b'", "''", "'.*'"])),
+                st.builds(
+                    "({} like {})".format, text, st.sampled_from(["'a%'", "'_'", "'%b'", "'a\\%b'", "''", "'.*'"])
+                ),
                 st.builds("{}({}, {})".format, st.sampled_from(["starts_with", "contains", "ends_with"]), text, text),
             ]
     return common

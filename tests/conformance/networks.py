@@ -99,7 +99,9 @@ def _tumble(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[S
 def _slide(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
     values = _values(draw, stream, draw(st.booleans()))
     if draw(st.booleans()):
-        return stream.slide(name, values, over=draw(st.sampled_from([1, 3, 12])), every=draw(st.sampled_from([1, 4, 5])))
+        return stream.slide(
+            name, values, over=draw(st.sampled_from([1, 3, 12])), every=draw(st.sampled_from([1, 4, 5]))
+        )
     return stream.slide(name, values, size=draw(st.integers(1, 4)), advance=draw(st.integers(1, 5)))
 
 

@@ -21,7 +21,7 @@ ROWS = st.lists(st.fixed_dictionaries({f.name: values_of(f.type) for f in SCHEMA
 
 
 @pytest.mark.parametrize("kind", [Type.INT64, Type.FLOAT64, Type.STRING, Type.BOOL])
-@settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_both_evaluators_agree(kind: Type, data: st.DataObject) -> None:
     text = data.draw(texts(SCHEMA, kind))

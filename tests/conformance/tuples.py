@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from arterial.network.schema import Schema, Type
 
 INTEGERS = st.one_of(st.integers(-3, 9), st.sampled_from([0, 2**62, -(2**63), 2**63 - 1, -1]))
-FLOATS = st.one_of(st.sampled_from([0.0, 0.5, -1.25, 3.0, 1e300, 0.1, 0.2, 0.3]), st.floats(-100, 100, allow_subnormal=False))
+FLOATS = st.one_of(
+    st.sampled_from([0.0, 0.5, -1.25, 3.0, 1e300, 0.1, 0.2, 0.3]), st.floats(-100, 100, allow_subnormal=False)
+)
 TEXTS = st.sampled_from(["", "a", "b", "ab", "Ärger", "a%b", "zz", "12", "-7", " x "])
 
 
