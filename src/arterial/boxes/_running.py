@@ -9,7 +9,7 @@ import polars as pl
 
 from arterial.boxes import _kernels as kernels
 from arterial.boxes._accumulate import SIZE, numbers_of, valid_rows
-from arterial.boxes._groups import codes, slots_of
+from arterial.boxes._groups import codes, slots_of, touched
 from arterial.network.aggregate import Aggregation
 from arterial.network.expression import Call
 from arterial.network.vectorised import vectorised
@@ -50,7 +50,7 @@ def latest(known: pl.DataFrame, after: pl.DataFrame, groups: Array, count: int) 
     """The accumulators of all groups after the last tuple, and the groups that had tuples."""
     last = np.full(count, -1, np.int64)
     kernels.pick_last(groups, np.zeros(0, np.bool_), last, 0)
-    return pl.concat([known.select(after.columns), after])[last], np.unique(groups[known.height :])
+    return pl.concat([known.select(after.columns), after])[last], touched(groups[known.height :], count)
 
 
 class _Before:
