@@ -16,6 +16,7 @@ from arterial.network.box import Box, Stream
 from arterial.network.network import NetworkValue, Port
 
 GROUP_BY = "group_by"
+RAW = ""
 
 
 def compile_network(
@@ -246,7 +247,7 @@ class _Compilation:
 
 def raw_port(source: str) -> Port:
     """The name under which the tuples of a source travel before the source has put them in order."""
-    return Port(source, "")
+    return Port(source, RAW)
 
 
 def _merge(above: Where, route: Route, box: Box) -> Merge:

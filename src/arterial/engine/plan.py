@@ -81,7 +81,7 @@ class Superbox:
     @property
     def stateful(self) -> tuple[str, ...]:
         """The names of its boxes that keep state."""
-        return tuple(box.name for box in self.boxes if not box.stateless and box.outputs and box.inputs)
+        return tuple(box.name for box in self.boxes if not box.stateless and box.kind != "group_by")
 
 
 @dataclass(frozen=True)
