@@ -124,7 +124,7 @@ def test_a_cycle_and_an_unconnected_input() -> None:
         NetworkValue("n", boxes, (Arc(Port("reports", "out"), Port("u", "in0")),))
     with pytest.raises(NetworkError, match="has a cycle among: u"):
         NetworkValue("n", boxes, tuple(Arc(Port("u", "out"), Port("u", f"in{i}")) for i in range(2)))
-    with pytest.raises(NetworkError, match="needs exactly one arc, got .*put a Union before it"):
+    with pytest.raises(NetworkError, match=r"needs exactly one arc, got .*put a Union before it"):
         NetworkValue("n", boxes, (*net.value.arcs, Arc(Port("reports", "out"), Port("u", "in0"))))
 
 

@@ -44,7 +44,7 @@ KEYS = {"k": [1, 2, 3, None], "j": ["a", "b", None]}
 
 @st.composite
 def streams(draw: st.DrawFn, schema: Schema = SCHEMA, time: str = "t", longest: int = 24) -> list[dict[str, Any]]:
-    """Tuples in the order of arrival: steps of 0 (bursts), small ones, gaps; some behind, some without time, some twice.
+    """Tuples in the order of arrival: bursts, small steps, gaps; some behind, some without time, some twice.
 
     One seed decides all values: to draw each by itself would take longer than to run the network.
     """

@@ -1,7 +1,7 @@
 """A table of rows with a key, kept as chunks of changes, so that a train writes about as much as it touched.
 
-A new chunk swallows those before it that are not much larger: there are few chunks at any time, and a row is rewritten only
-as often as the logarithm of their number says.
+A new chunk swallows those before it that are not much larger: there are few chunks at any time, and a row is rewritten
+only as often as the logarithm of their number says.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def _divide(left: pl.Expr, right: pl.Expr) -> pl.Expr:
 
 
 def _divide_by_constant(left: pl.Expr, divisor: float | None) -> pl.Expr:
-    """True division. Polars multiplies by the reciprocal instead, but not if there is just one tuple: the last bit would
+    """True division. Polars would multiply by the reciprocal, except where there is just one tuple: the last bit would
     depend on where a train was cut."""
     if not divisor:
         return pl.lit(None, dtype=pl.Float64())
