@@ -86,6 +86,15 @@ MISTAKES: list[tuple[Mistake, list[str]]] = [
     (lambda n, s: s.union("u", Network("other").source("o", {"time": int})), ["another network, 'other'"]),
     (lambda n, s: s.output("o", qos=3), ["qos=Delay"]),  # type: ignore[arg-type]
     (lambda n, s: Delay(good=3, zero=2), ["good < zero"]),
+    (lambda n, s: s.filter("f", 3), ["expected an expression as text", "3"]),  # type: ignore[arg-type]
+    (lambda n, s: s.filter("a/b", "true"), ["cannot be named 'a/b'"]),
+    (lambda n, s: s.tumble("t", size=2, n=["count(*)"]), ["'n' must be an expression"]),  # type: ignore[arg-type]
+    (lambda n, s: s.tumble("t", "count(*)", size=2), ["mapping of names"]),  # type: ignore[arg-type]
+    (lambda n, s: s.group_by(["vehicle"]), ["expected the name of a column"]),  # type: ignore[arg-type]
+    (lambda n, s: s.union("u", 7), ["expected a stream for input 'in1'"]),  # type: ignore[arg-type]
+    (lambda n, s: n.source("two", [1, 2]), ["expected a schema"]),  # type: ignore[arg-type]
+    (lambda n, s: n.source("two", {"@x": int}), ["do not begin with @"]),
+    (lambda n, s: n.relation("r", {"k": int, "v": str}, key="k", rows=[(1, 2)]), ["'v' as string, got 2"]),
     (lambda n, s: n.relation("r", {"k": int}, key="k"), ["a column beside its key"]),
     (lambda n, s: n.relation("r", {"k": int, "v": int}, key="k", rows=[(1, 2), (1, 3)]), ["two rows"]),
     (

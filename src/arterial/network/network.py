@@ -49,6 +49,10 @@ class NetworkValue:
     def __post_init__(self) -> None:
         seen: set[str] = set()
         for box in self.boxes:
+            if not isinstance(box.name, str) or not box.name or any(sign in box.name for sign in "/\n\0"):
+                raise NetworkError(
+                    f"network {self.name!r}: a box cannot be named {box.name!r}; expected a text without slashes"
+                )
             if box.name in seen:
                 raise NetworkError(f"network {self.name!r}: two boxes are named {box.name!r}; give one another name")
             seen.add(box.name)
