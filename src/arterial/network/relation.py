@@ -10,7 +10,6 @@ from arterial.errors import NetworkError
 from arterial.network.expression import known_column
 from arterial.network.schema import Field, Schema, Type
 
-
 _PYTHON: dict[Type, type | tuple[type, ...]] = {
     Type.FLOAT64: (float, int),
     Type.STRING: str,
