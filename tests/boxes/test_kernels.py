@@ -69,8 +69,9 @@ def test_next_rows_bounds_and_ranges() -> None:
         later = [j for j in range(i + 1, 200) if SLOTS[j] == SLOTS[i]]
         assert following[i] == (later[0] if later else -1)
     times = np.sort(CHANCE.integers(0, 50, 200))
-    order = np.lexsort((times, SLOTS))
     ends = kernels.bounds(SLOTS, 7)
+    order = kernels.sort_by_slot(SLOTS, ends)
+    assert order.tolist() == sorted(range(200), key=lambda i: SLOTS[i])
     begin, end = kernels.ranges(SLOTS, times - 3, times + 2, ends, times[order])
     for i in range(200):
         expected = [j for j in range(200) if SLOTS[j] == SLOTS[i] and times[i] - 3 <= times[j] <= times[i] + 2]
