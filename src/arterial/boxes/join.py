@@ -90,10 +90,10 @@ class Join(Box):
         slots, count = slots_of(codes([pl.concat([left[k], right[k]]) for k in a.keyed_by], left.height + right.height))
         of_left, of_right = slots[: left.height], slots[left.height :]
         left_times, right_times = instants(left, a.time), instants(right, b.time)
-        order = np.lexsort((right_times, of_right))  # stable: ties stay as they came
         lows = left_times - within
         lows = np.where(left_times <= done, np.maximum(lows, done + 1), lows)  # two old tuples were paired before
         ends = kernels.bounds(of_right, count)
+        order = kernels.sort_by_slot(of_right, ends)  # they come in the order of time
         begin, end = kernels.ranges(of_left, lows, left_times + within, ends, right_times[order])
         sizes = np.maximum(end - begin, 0)
         i = np.repeat(np.arange(left.height), sizes)

@@ -113,8 +113,8 @@ class WaitFor(Box):
         following = kernels.next_rows(of_versions, count)
         counts_here = np.flatnonzero((following < 0) | (since[following] != since))  # the last of its instant
         latest_rows = np.flatnonzero(following < 0)
-        order = counts_here[np.lexsort((counts_here, of_versions[counts_here]))]
         ends = kernels.bounds(of_versions[counts_here], count)
+        order = counts_here[kernels.sort_by_slot(of_versions[counts_here], ends)]  # they come in the order of time
         since = since[order]
         times = instants(tuples, stream.time)
         begin, end = ends[of_tuples], ends[of_tuples + 1]

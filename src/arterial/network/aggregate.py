@@ -49,7 +49,6 @@ class Aggregation:
         return Schema(tuple(fields))
 
 
-@lru_cache(maxsize=1024)
 def aggregation(
     values: Values, schema: Schema, keys: tuple[str, ...], time: str, by_tuples: bool = False
 ) -> Aggregation:
@@ -59,6 +58,14 @@ def aggregation(
     """
     if not values:
         raise NetworkError('a window needs at least one value, such as total="count(*)"')
+    for name, value in values:
+        if not isinstance(value, str | Function):
+            raise NetworkError(f"the value {name!r} must be an expression as text or a function, got {value!r}")
+    return _aggregation(values, schema, keys, time, by_tuples)
+
+
+@lru_cache(maxsize=1024)
+def _aggregation(values: Values, schema: Schema, keys: tuple[str, ...], time: str, by_tuples: bool) -> Aggregation:
     calls: list[Call] = []
     functions: list[tuple[Function, tuple[str, ...]]] = []
     outputs: list[tuple[str, Tree]] = []

@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from arterial.errors import NetworkError
 from arterial.network.schema import Schema, Type
@@ -59,7 +59,6 @@ AGGREGATES = frozenset(
 """The functions over a window, allowed where a box has windows."""
 
 
-@lru_cache(maxsize=4096)
 def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
     """The tree of an expression over tuples of that schema.
 
@@ -70,6 +69,11 @@ def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
     """
     if not isinstance(text, str) or not text.strip():
         raise NetworkError(f"expected an expression as text, got {text!r}")
+    return _parse(text, schema, window)
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str, schema: Schema, window: Type | None) -> Tree:
     try:
         parsed = sqlglot.parse_one(text, read=_Dialect)
     except SqlglotError as error:
@@ -104,6 +108,8 @@ def known_column(name: str, names: Iterable[str], of: str = "the stream") -> str
     names = tuple(names)
     if name in names:
         return name
+    if not isinstance(name, str):
+        raise NetworkError(f"expected the name of a column of {of}, got {name!r}; it has: {', '.join(names)}")
     near = difflib.get_close_matches(name, names, 1) or [n for n in names if n.lower() == name.lower()][:1]
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise NetworkError(f"there is no column {name!r} in {of}; it has: {', '.join(names)}{hint}")
