@@ -15,7 +15,8 @@ from arterial.engine.java import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DEFAULT_MASTER = "local[*]"
+# All cores, and four attempts for a task: on one machine Spark would else stop when a single worker dies.
+DEFAULT_MASTER = "local[*,4]"
 
 _CHECKPOINT = "org.apache.spark.sql.execution.streaming.checkpointing"
 _LOG = Path(__file__).with_name("log4j2.properties").as_uri()
@@ -33,6 +34,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.python.daemon.module": "arterial.engine.daemon",
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.spill.compress": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
