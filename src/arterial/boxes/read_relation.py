@@ -16,11 +16,11 @@ from arterial.boxes._table import KeyedTable
 from arterial.boxes.update_relation import DELETED, relation_rows, require_key
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
-from arterial.network.expression import known_column
 from arterial.network.relation import Relation
 from arterial.network.schema import Field, Schema
 from arterial.network.state import State
 from arterial.network.train import BEGIN, Train
+from arterial.network.tree import known_column
 
 CHANGES = "changes"
 

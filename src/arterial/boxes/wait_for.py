@@ -17,10 +17,11 @@ from arterial.boxes._table import KeyedTable
 from arterial.errors import NetworkError
 from arterial.network.aggregate import time_field
 from arterial.network.box import IN, OUT, Box, Stream
-from arterial.network.expression import Tree, predicate, reads
+from arterial.network.expression import predicate
 from arterial.network.schema import Field, Schema
 from arterial.network.state import State
 from arterial.network.train import END, Train
+from arterial.network.tree import Tree, reads
 from arterial.network.vectorised import vectorised
 
 UNTIL = "until"
