@@ -112,6 +112,15 @@ def test_harmless_variants_are_read(text: bytes) -> None:
     assert piece.answers.notices.to_pylist() == [{"vid": 1, "time": 2, "emit": 3.5, "lav": 4, "toll": 5}]
 
 
+def test_a_few_faults_among_many_lines_are_found_where_they_stand() -> None:
+    lines = [f"0,{i},{i},{i}.5,4,5" for i in range(60_000)]
+    for number in (1, 30_000, 60_000):
+        lines[number - 1] = "0,x"
+    piece = parse("\n".join(lines).encode(), PAPER)
+    assert [fault.line for fault in piece.faults] == [1, 30_000, 60_000]
+    assert (piece.lines, piece.answers.notices.num_rows) == (60_000, 59_997)
+
+
 def test_empty_output(tmp_path: Path) -> None:
     (tmp_path / "output.csv").touch()
     assert len(read_output(tmp_path, PAPER).answers) == 0

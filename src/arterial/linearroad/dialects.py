@@ -34,6 +34,7 @@ from arterial.linearroad.answers import (
 FLAT_FILE = "output.csv"
 KEPT_FAULTS = 100
 _CHUNK = 64 << 20
+_SMALL = 64 << 10
 _INT64 = 2**63
 
 
@@ -180,20 +181,13 @@ class Output:
 
 def read_output(path: Path, of: Dialect) -> Output:
     """Read an output file, or every output file of a folder."""
-    pieces = []
-    faults: list[Fault] = []
-    counts: Counter[str] = Counter()
-    lines = 0
-    for file in output_files(path):
-        before = 0
-        for start, stop in chunks_of(file):
-            piece = parse(read_chunk(file, start, stop), of)
-            pieces.append(piece.answers)
-            faults += [Fault(str(file), before + f.line, f.reason, f.text) for f in piece.faults]
-            counts.update(piece.fault_counts)
-            before += piece.lines
-        lines += before
-    return Output(Answers.concat(pieces), lines, tuple(faults[:KEPT_FAULTS]), dict(counts))
+    return _joined(
+        [
+            (str(file), _joined([("", parse(read_chunk(file, *span), of)) for span in chunks_of(file)]))
+            for file in output_files(path)
+        ],
+        same_text=False,
+    )
 
 
 def output_files(path: Path) -> list[Path]:
@@ -253,7 +247,33 @@ def parse(text: bytes, of: Dialect) -> Output:
     if text and not text.endswith(b"\n"):
         text += b"\n"
     clean = _parse_clean(text, of)
-    return clean if clean is not None else _parse_lines(text, of)
+    if clean is not None:
+        return clean
+    if len(text) <= _SMALL:
+        return _parse_lines(text, of)
+    # A few faults must not slow down the many clean lines around them.
+    pieces = []
+    cut = 0
+    while cut < len(text):
+        after = text.find(b"\n", min(cut + len(text) // 8, len(text) - 1)) + 1
+        pieces.append(parse(text[cut:after], of))
+        cut = after
+    return _joined([("", piece) for piece in pieces])
+
+
+def _joined(pieces: list[tuple[str, Output]], *, same_text: bool = True) -> Output:
+    """The pieces, each with its file, as one; pieces of the same text go on counting its lines."""
+    faults: list[Fault] = []
+    counts: Counter[str] = Counter()
+    lines = 0
+    for file, piece in pieces:
+        before = lines if same_text else 0
+        faults += [Fault(file or f.file, before + f.line, f.reason, f.text) for f in piece.faults]
+        counts.update(piece.fault_counts)
+        lines += piece.lines
+    return Output(
+        Answers.concat(piece.answers for _, piece in pieces), lines, tuple(faults[:KEPT_FAULTS]), dict(counts)
+    )
 
 
 def _parse_clean(text: bytes, of: Dialect) -> Output | None:
