@@ -1,0 +1,70 @@
+"""The kernels of Linear Road run in one process, without Spark: the yardstick of the benchmarks, and the tests' way in.
+
+The parts are those that the boxes of the network own, each with a state of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+import numpy as np
+
+from arterial.linearroad.kernels.accidents import find_accidents
+from arterial.linearroad.kernels.accounts import Balances, Requests, settle
+from arterial.linearroad.kernels.compiled import Array
+from arterial.linearroad.kernels.reports import Reports
+from arterial.linearroad.kernels.statistics import gather
+from arterial.linearroad.kernels.tolls import Alerts, Charges, Notices, toll
+from arterial.linearroad.kernels.trips import follow
+from arterial.network.state import MemoryState
+
+
+T = TypeVar("T", Notices, Alerts, Charges)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answers to the reports and balance requests of one train."""
+
+    notices: Notices
+    alerts: Alerts
+    charges: Charges
+    balances: Balances
+
+
+class LinearRoadKernels:
+    """One shard of Linear Road in memory, profile `spec`."""
+
+    def __init__(self) -> None:
+        self.trips, self.accidents, self.statistics, self.tolls, self.accounts = (MemoryState() for _ in range(5))
+
+    def feed(self, reports: Mapping[str, Array], requests: Mapping[str, Array] | None = None) -> Answered:
+        """The answers to the reports and the requests for a balance (time, vid, qid) of some whole seconds."""
+        parts = [self._minute(minute) for minute in Reports.of(reports).minutes()]
+        notices = _joined(Notices, [part[0] for part in parts])
+        alerts = _joined(Alerts, [part[1] for part in parts])
+        charges = _joined(Charges, [part[2] for part in parts])
+        asked = requests or NO_REQUESTS
+        balances = settle(self.accounts, charges, Requests(asked["time"], asked["vid"], asked["qid"]))
+        return Answered(notices, alerts, charges, balances)
+
+    def _minute(self, reports: Reports) -> tuple[Notices, Alerts, Charges]:
+        followed = follow(self.trips, reports)
+        accidents = find_accidents(self.accidents, followed)
+        levels = gather(self.statistics, followed)
+        return toll(self.tolls, followed, levels, accidents)
+
+
+NO_REQUESTS = {name: np.empty(0, np.int64) for name in ("time", "vid", "qid")}
+
+
+def _joined(kind: type[T], parts: list[T]) -> T:
+    """The rows of all parts."""
+    if len(parts) == 1:
+        return parts[0]
+    empty = np.empty(0, np.int64)
+    return kind(
+        **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) if parts else empty for f in fields(kind)}
+    )

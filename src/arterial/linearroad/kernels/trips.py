@@ -1,0 +1,184 @@
+"""Trips: each report finds its predecessor, the same vehicle's report on the same road exactly 30 s earlier (§3.2.1).
+
+The state is a ring of 30 slots, one a second: reports of second t meet the slot of t - 30 and overwrite it, so that what is
+read and written equals the input of a second and never the whole city. What a report finds is handed on as columns;
+the boxes behind use them, and the row of the predecessor, instead of searching again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import types
+
+from arterial.linearroad.city import MINUTE_SECONDS, REPORT_SECONDS, SEGMENTS
+from arterial.linearroad.kernels.compiled import Array, kernel, narrowed, reads, writes
+from arterial.linearroad.kernels.hashing import bits_for, home
+from arterial.linearroad.kernels.reports import (
+    PLACE_MASK,
+    RUN_SHIFT,
+    SPEED_SHIFT,
+    Reports,
+    encode,
+)
+from arterial.linearroad.kernels.uneven import Ledger, Uneven, merge_trips
+from arterial.network.state import State
+
+STOPPED_RUN = 3  # the packed run counts the identical reports before this one, up to 3: this is then the fourth or later
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Reports of one minute with what their predecessors tell."""
+
+    reports: Reports
+    cell: Array  # (expressway, direction, segment) as a number within the shard
+    pred: Array  # row of the predecessor among the reports of its second, -1 for the first of a trip
+    prev_seg: Array  # -1 for the first of a trip
+    prev_speed: Array
+    stopped: Array  # rows of the reports that are at least the fourth in one place
+    place: Array  # packed
+    cells: int  # of the shard's expressways so far
+    uneven: Uneven | None  # of the minute before, in the first train of a minute
+
+    @property
+    def minute(self) -> int:
+        """M(t) of all these reports."""
+        return int(self.reports.time[0]) // MINUTE_SECONDS + 1
+
+
+def follow(state: State, reports: Reports) -> Followed:
+    """Give every report of (a part of) one minute its predecessor, and remember it for the next 30 s."""
+    ledger = Ledger.read(state)
+    minute = int(reports.time[0]) // MINUTE_SECONDS + 1
+    uneven = None
+    if ledger.minute != minute:
+        uneven, twins = merge_trips(state, ledger)
+        ledger = Ledger.opened(minute, ledger.xways, twins)
+
+    cell, place, xways = encode(reports, ledger.xways)
+    pred = np.empty(len(reports), np.int32)
+    prev_seg = np.empty(len(reports), np.int8)
+    prev_speed = np.empty(len(reports), np.uint8)
+    stopped: list[Array] = []
+    added = []
+    for second, start, stop in reports.seconds():
+        key = f"{second % REPORT_SECONDS:02}"
+        who, trip = state.get("who", key), state.get("trip", key)
+        if who is None or trip is None or int(who["time"][0]) != second - REPORT_SECONDS:
+            who, trip = NOBODY, NO_TRIP
+        old_vid = np.asarray(who["vid"]).astype(np.int64)
+        old_cell, old_place = np.asarray(trip["cell"]), np.asarray(trip["place"])
+        rows = slice(start, stop)
+        fresh, gone, still = find_predecessors(
+            reports.vid[rows], cell[rows], place[rows], old_vid, old_cell, old_place,
+            pred[rows], prev_seg[rows], prev_speed[rows],
+        )  # fmt: skip
+        stopped.append(still + np.int32(start))
+        first_half = second % MINUTE_SECONDS < REPORT_SECONDS
+        if first_half:
+            gone = gone[:0]  # their reports belong to the minute before
+        added.append((second, reports.vid[rows][fresh], old_vid[gone], old_cell[gone], old_place[gone]))
+        stamp = np.array([second], np.int32)
+        state.put("who", key, {"time": stamp, "vid": narrowed(reports.vid[rows])})
+        before = (
+            {"prev_seg": EMPTY_SEG, "prev_speed": EMPTY_SPEED}
+            if first_half
+            else {"prev_seg": prev_seg[rows].copy(), "prev_speed": prev_speed[rows].copy()}
+        )
+        state.put("trip", key, {"cell": cell[rows].copy(), "place": place[rows].copy(), **before})
+
+    ledger.extended(xways, added).write(state)
+    return Followed(
+        reports,
+        cell,
+        pred,
+        prev_seg,
+        prev_speed,
+        np.concatenate(stopped),
+        place,
+        2 * SEGMENTS * xways.size,
+        uneven,
+    )
+
+
+EMPTY_SEG = np.empty(0, np.int8)
+EMPTY_SPEED = np.empty(0, np.uint8)
+NOBODY = {"time": np.zeros(1, np.int32), "vid": np.empty(0, np.int32)}
+NO_TRIP = {"cell": np.empty(0, np.int32), "place": np.empty(0, np.uint32)}
+
+
+@kernel(
+    reads(types.int64),
+    reads(types.int32),
+    writes(types.uint32),
+    reads(types.int64),
+    reads(types.int32),
+    reads(types.uint32),
+    writes(types.int32),
+    writes(types.int8),
+    writes(types.uint8),
+    gives=types.UniTuple(writes(types.int32), 3),
+)
+def find_predecessors(
+    vid: Array,
+    cell: Array,
+    place: Array,
+    old_vid: Array,
+    old_cell: Array,
+    old_place: Array,
+    pred: Array,
+    prev_seg: Array,
+    prev_speed: Array,
+) -> tuple[Array, Array, Array]:
+    """Join the reports of one second with those of 30 s before, by vehicle and road; add the run to the packed places.
+
+    Gives the rows without predecessor, the old rows without successor, and the rows of stopped vehicles.
+    """
+    bits = bits_for(old_vid.size)
+    mask = (1 << bits) - 1
+    slots = np.full(1 << bits, -1, np.int32)
+    for row in range(old_vid.size):
+        slot = home(old_vid[row], bits)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot] = row
+
+    followed = np.zeros(old_vid.size, np.bool_)
+    fresh = np.empty(vid.size, np.int32)
+    stopped = np.empty(vid.size, np.int32)
+    n_fresh = 0
+    n_stopped = 0
+    for row in range(vid.size):
+        road = cell[row] // SEGMENTS
+        slot = home(vid[row], bits)
+        found = slots[slot]
+        while found >= 0 and (old_vid[found] != vid[row] or old_cell[found] // SEGMENTS != road):
+            slot = (slot + 1) & mask
+            found = slots[slot]
+        pred[row] = found
+        if found < 0:
+            prev_seg[row] = -1
+            prev_speed[row] = 0
+            fresh[n_fresh] = row
+            n_fresh += 1
+            continue
+        followed[found] = True
+        before = old_place[found]
+        prev_seg[row] = old_cell[found] - road * SEGMENTS
+        prev_speed[row] = before >> np.uint32(SPEED_SHIFT)
+        if (before ^ place[row]) & np.uint32(PLACE_MASK) == 0:
+            run = min(((before >> np.uint32(RUN_SHIFT)) & np.uint32(3)) + np.uint32(1), np.uint32(STOPPED_RUN))
+            place[row] |= np.uint32(run) << np.uint32(RUN_SHIFT)
+            if run == STOPPED_RUN:
+                stopped[n_stopped] = row
+                n_stopped += 1
+
+    gone = np.empty(old_vid.size, np.int32)
+    n_gone = 0
+    for row in range(old_vid.size):
+        if not followed[row]:
+            gone[n_gone] = row
+            n_gone += 1
+    return fresh[:n_fresh].copy(), gone[:n_gone].copy(), stopped[:n_stopped].copy()
