@@ -1,0 +1,1 @@
+"""The kernels of Linear Road: small pure functions over columns."""
