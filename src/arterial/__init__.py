@@ -1,3 +1,26 @@
 """Continuous queries over roads and other moving things, on Spark."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arterial.drawing import Network
+    from arterial.network.function import function
+
 __version__ = "0.1.0"
+
+__all__ = ["Network", "function"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first used: the commands that need neither start without polars and sqlglot.
+    if name == "Network":
+        from arterial.drawing import Network
+
+        return Network
+    if name == "function":
+        from arterial.network.function import function
+
+        return function
+    raise AttributeError(f"module 'arterial' has no attribute {name!r}")

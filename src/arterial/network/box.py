@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from arterial.network.schema import Schema
 from arterial.network.state import State
@@ -17,6 +17,19 @@ from arterial.network.train import Train
 
 IN = "in"
 OUT = "out"
+
+
+class _AllPorts(frozenset[str]):
+    """Contains every port: a box outside of a network gives all that it has."""
+
+    def __contains__(self, port: object) -> bool:
+        return True
+
+    def __reduce__(self) -> Any:
+        return (_AllPorts, ())
+
+
+ALL_PORTS: frozenset[str] = _AllPorts()
 
 
 @dataclass(frozen=True)
@@ -39,11 +52,25 @@ class Box(ABC):
 
     name: str
 
+    fed_by: Mapping[str, Stream] = field(default_factory=dict, kw_only=True, compare=False, repr=False)
+    """The streams that its inputs carry, by port. The network fills it in; no part of what the box is."""
+
+    used: frozenset[str] = field(default=ALL_PORTS, kw_only=True, compare=False, repr=False)
+    """The output ports that arcs begin at; a box may leave the trains of the others empty. The network fills it in."""
+
     kind: ClassVar[str]
     """The word for this kind of box, unique: "filter", "tumble"."""
 
     stateless: ClassVar[bool] = False
     """Whether `process` looks at nothing but the tuples of its train, one by one; it may then run in any shard."""
+
+    kinds: ClassVar[dict[str, type[Box]]] = {}
+    """Every kind of box that was defined or imported, by its word."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in cls.__dict__:
+            Box.kinds[cls.kind] = cls
 
     @property
     def inputs(self) -> tuple[str, ...]:

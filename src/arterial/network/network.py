@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from arterial.errors import NetworkError
@@ -36,6 +36,8 @@ class Arc:
 class NetworkValue:
     """A whole network. Making one checks it: names, arcs, cycles, and the type of the stream on every arc.
 
+    Its boxes are copies that know the streams on their inputs (`Box.fed_by`).
+
     `groups` maps the name of a composed box to the boxes that it is made of, for those who draw or read it.
     """
 
@@ -62,7 +64,10 @@ class NetworkValue:
                         f"network {self.name!r}, box {box.name!r}: input {port!r} needs exactly one arc, got {came}"
                         + ("; put a Union before it" if arrivals else "")
                     )
-        self.streams  # noqa: B018  (types every arc, or raises)
+        used = {box.name: frozenset(a.begin.port for a in self.arcs if a.begin.box == box.name) for box in self.boxes}
+        fed = {box.name: replace(box, fed_by=self._fed_by(box), used=used[box.name]) for box in self.order}
+        object.__setattr__(self, "boxes", tuple(fed[box.name] for box in self.boxes))
+        object.__setattr__(self, "order", tuple(fed[box.name] for box in self.order))
 
     def box(self, name: str) -> Box:
         """The box of that name."""
@@ -91,7 +96,8 @@ class NetworkValue:
         """The type of the stream that leaves each output port."""
         types: dict[Port, Stream] = {}
         for box in self.order:
-            inputs = {port: types[begin] for port, begin in self.arrivals(box).items()}
+            arriving = {port: types[begin] for port, begin in self.arrivals(box).items()}
+            inputs = {port: arriving[port] for port in box.inputs}
             try:
                 outputs = box.streams(inputs)
             except NetworkError as mistake:
@@ -100,6 +106,10 @@ class NetworkValue:
                 raise NetworkError(f"{where}: {mistake}") from None
             types.update({Port(box.name, port): stream for port, stream in outputs.items()})
         return types
+
+    def _fed_by(self, box: Box) -> Mapping[str, Stream]:
+        begins = self.arrivals(box)
+        return {port: self.streams[begins[port]] for port in box.inputs}
 
     def _check_port(self, arc: Arc, port: Port, side: str) -> None:
         box = next((box for box in self.boxes if box.name == port.box), None)

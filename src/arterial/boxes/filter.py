@@ -1,0 +1,58 @@
+"""Filter: screens tuples for those that satisfy a predicate (Aurora §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from arterial.errors import NetworkError
+from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.expression import predicate
+from arterial.network.function import Function, call_on_columns
+from arterial.network.schema import Type
+from arterial.network.state import State
+from arterial.network.train import Train
+from arterial.network.vectorised import vectorised
+
+OTHERWISE = "otherwise"
+
+
+@dataclass(frozen=True)
+class Filter(Box):
+    """Tuples for which the predicate is true leave by `out`, all others (false or null) by `otherwise`."""
+
+    predicate: str | Function
+
+    kind: ClassVar[str] = "filter"
+    stateless: ClassVar[bool] = True
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Those that satisfy it, and the others."""
+        return (OUT, OTHERWISE)
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """Both outputs are like the input."""
+        stream = inputs[IN]
+        if isinstance(self.predicate, Function):
+            self.predicate.check(stream.schema)
+            if [field.type for field in self.predicate.produces] != [Type.BOOL]:
+                raise NetworkError(f"expected a function that produces one bool, got {self.predicate.produces}")
+        else:
+            predicate(self.predicate, stream.schema)
+        return {OUT: stream, OTHERWISE: stream}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """The train in two parts."""
+        train = trains[IN]
+        if isinstance(self.predicate, Function):
+            (mask,) = call_on_columns(self.predicate, self.name, train.tuples)
+        else:
+            tree = predicate(self.predicate, self.fed_by[IN].schema)
+            mask = train.tuples.select(_=vectorised(tree)).to_series()
+            if len(mask) != len(train):  # the predicate reads no column
+                mask = mask.new_from_index(0, len(train))
+        mask = mask.fill_null(False)
+        otherwise = train.tuples.filter(~mask) if OTHERWISE in self.used else train.tuples.clear()
+        return {OUT: Train(train.tuples.filter(mask), train.through), OTHERWISE: Train(otherwise, train.through)}

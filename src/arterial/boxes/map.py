@@ -1,0 +1,101 @@
+"""Map: applies a function to every tuple (Aurora §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from arterial.boxes._order import require_time, unordered_through
+from arterial.errors import NetworkError
+from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.expression import Column, known_column, parse
+from arterial.network.function import Function, call_on_columns
+from arterial.network.schema import Field, Schema, Type
+from arterial.network.state import State
+from arterial.network.train import Train
+from arterial.network.vectorised import vectorised
+
+
+@dataclass(frozen=True)
+class Map(Box):
+    """Adds computed columns, or puts them in the place of columns of the same name.
+
+    All expressions see the tuple as it came. `keep` names the columns of the input that stay (all, if None). `time` makes
+    another column the time of the stream; a stream whose time was computed has no order any more (see BSort).
+    """
+
+    columns: tuple[tuple[str, str | Function], ...]
+    keep: tuple[str, ...] | None = None
+    time: str | None = None
+
+    kind: ClassVar[str] = "map"
+    stateless: ClassVar[bool] = True
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """The kept and the computed columns."""
+        stream = inputs[IN]
+        for name in self.keep or ():
+            known_column(name, stream.schema.names)
+        computed = self._computed(stream.schema)
+        kept = stream.schema.names if self.keep is None else self.keep
+        types = {name: stream.schema[name] for name in kept} | computed
+        schema = Schema(tuple(Field(name, kind) for name, kind in types.items()))
+        for name in stream.keyed_by:
+            if name not in schema or not self._unchanged(name, stream.schema):
+                raise NetworkError(
+                    f"the stream is grouped by {name!r}, which must stay as it is; compute it before the GroupBy"
+                )
+        time = self.time or stream.time
+        known_column(time, schema.names, "the tuple that the Map makes")
+        require_time(schema, time)
+        same_time = self._origin(time, stream.schema) == stream.time
+        return {OUT: Stream(schema, time, stream.ordered and same_time, stream.keyed_by)}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """All columns at once."""
+        train, schema = trains[IN], self.fed_by[IN].schema
+        made: list[pl.Expr | pl.Series] = []
+        for name, value in self.columns:
+            if isinstance(value, Function):
+                made.extend(s.alias(s.name or name) for s in call_on_columns(value, self.name, train.tuples))
+            else:
+                made.append(vectorised(parse(value, schema)).alias(name))
+        tuples = train.tuples.with_columns(made)
+        if self.keep is not None:
+            tuples = tuples.select(*self.keep, *(name for name in self._computed(schema) if name not in self.keep))
+        stream = self.streams(self.fed_by)[OUT]
+        return {OUT: Train(tuples, train.through if stream.ordered else unordered_through(train.through))}
+
+    def _computed(self, schema: Schema) -> dict[str, Type]:
+        types: dict[str, Type] = {}
+        for name, value in self.columns:
+            if isinstance(value, Function):
+                value.check(schema)
+                produced = {field.name or name: field.type for field in value.produces}
+            else:
+                kind = parse(value, schema).type
+                if kind is None:
+                    raise NetworkError(f"the column {name!r} = {value!r} has no type; write cast({value} as …)")
+                produced = {name: kind}
+            for column in produced:
+                if column in types:
+                    raise NetworkError(f"the column {column!r} is computed twice")
+            types |= produced
+        return types
+
+    def _unchanged(self, name: str, schema: Schema) -> bool:
+        return self._origin(name, schema) == name
+
+    def _origin(self, name: str, schema: Schema) -> str | None:
+        """The input column that the output column is a plain copy of."""
+        for column, value in self.columns:
+            if isinstance(value, Function):
+                if name in [field.name or column for field in value.produces]:
+                    return None
+            elif column == name:
+                tree = parse(value, schema)
+                return tree.name if isinstance(tree, Column) else None
+        return name

@@ -1,0 +1,42 @@
+"""Output: where a stream leaves the network for an application (Aurora §2.2), with what the application asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from arterial.errors import NetworkError
+from arterial.network.box import IN, Box, Stream
+from arterial.network.state import State
+from arterial.network.train import Train
+
+Graph = tuple[tuple[float, float], ...]
+"""A piecewise-linear graph: points (x, utility) in the order of x."""
+
+
+@dataclass(frozen=True)
+class Output(Box):
+    """Delivers the tuples that reach it; the engine knows to whom. `delay` is the utility of an answer by its delay."""
+
+    delay: Graph = ()
+
+    kind: ClassVar[str] = "output"
+    stateless: ClassVar[bool] = True
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Nothing goes on from here inside of the network."""
+        return ()
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """Any stream may leave."""
+        xs = [x for x, _ in self.delay]
+        if any(b <= a for a, b in zip(xs, xs[1:], strict=False)) or any(not 0 <= y <= 1 for _, y in self.delay):
+            raise NetworkError(f"expected a delay graph with rising delays and utilities from 0 to 1, got {self.delay}")
+        return {}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """The engine delivers the trains that arrive."""
+        trains[IN]
+        return {}

@@ -1,0 +1,56 @@
+"""Union: merges streams of one schema into one (Aurora §2.1, thesis ch. 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from arterial.boxes._order import Held, instants, require_alike, require_order
+from arterial.errors import NetworkError
+from arterial.network.box import OUT, Box, Stream
+from arterial.network.state import State
+from arterial.network.train import Train
+
+
+@dataclass(frozen=True)
+class Union(Box):
+    """All tuples of its inputs, in the order of (time, input, position)."""
+
+    count: int = 2
+
+    kind: ClassVar[str] = "union"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """in0, in1, …"""
+        return tuple(f"in{i}" for i in range(self.count))
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """All inputs are alike, and so is the output."""
+        if self.count < 1:
+            raise NetworkError(f"expected at least one input, got {self.count}")
+        for port, stream in inputs.items():
+            require_order(stream, f"input {port!r}")
+        first = inputs["in0"]
+        for port, stream in inputs.items():
+            if stream.schema != first.schema:
+                raise NetworkError(f"expected {first.schema} as on 'in0', got {stream.schema} on {port!r}")
+            if stream.time != first.time:
+                raise NetworkError(f"expected the time {first.time!r} as on 'in0', got {stream.time!r} on {port!r}")
+        require_alike(dict(inputs), "a Union")
+        return {OUT: first}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """What all inputs have completed."""
+        through = min(train.through for train in trains.values())
+        time = self.fed_by["in0"].time
+        parts = [Held(state, port, time).next(trains[port], through) for port in self.inputs]
+        full = [part for part in parts if part.height]
+        if len(full) < 2:
+            return {OUT: Train(full[0] if full else parts[0], through)}
+        tuples = pl.concat(full)
+        return {OUT: Train(tuples[np.argsort(instants(tuples, time), kind="stable")], through)}

@@ -1,0 +1,207 @@
+"""Draws networks: each call adds a box and gives the stream that leaves it. What was drawn is an immutable value.
+
+net = Network("speeding")
+reports = net.source("reports", {"vehicle": int, "time": int, "speed": int}, time="time")
+reports.filter("fast", "speed > 100").group_by("vehicle").tumble(
+    "per_minute", every="1 minute", peak="max(speed)"
+).output("alerts")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arterial.boxes.filter import OTHERWISE, Filter
+from arterial.boxes.group_by import GroupBy
+from arterial.boxes.map import Map
+from arterial.boxes.output import Output
+from arterial.boxes.source import LATE, Source
+from arterial.boxes.tumble import Tumble
+from arterial.boxes.union import Union
+from arterial.errors import NetworkError
+from arterial.network.aggregate import Values
+from arterial.network.box import OUT, Box, Stream
+from arterial.network.duration import Duration
+from arterial.network.function import Function
+from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.schema import Schema, SchemaLike
+from arterial.network.serial import from_json, to_json
+
+Value = str | Function
+
+
+class Network:
+    """A network that is being drawn. `value` is what was drawn so far."""
+
+    def __init__(self, name: str) -> None:
+        self.value = NetworkValue(name)
+
+    @property
+    def name(self) -> str:
+        """The name of the network."""
+        return self.value.name
+
+    @classmethod
+    def of(cls, value: NetworkValue) -> Network:
+        """A network to draw on, that begins with that value."""
+        network = cls(value.name)
+        network.value = value
+        return network
+
+    @classmethod
+    def from_json(cls, text: str) -> Network:
+        """The network that the text describes."""
+        return cls.of(from_json(text))
+
+    def to_json(self) -> str:
+        """The network as JSON text."""
+        return to_json(self.value)
+
+    def source(self, name: str, schema: SchemaLike, time: str = "time", disorder: Duration = 0) -> StreamHandle:
+        """A stream from outside, with tuples of that schema and the column that is their time.
+
+        A tuple may come up to `disorder` behind the highest time before it; what is later leaves by `.late`.
+        """
+        return self.box(Source(name, Schema.of(schema), time, disorder))
+
+    def box(self, box: Box, **inputs: StreamHandle) -> StreamHandle:
+        """Add any box, with the stream for each of its inputs by the name of the port."""
+        for port, stream in inputs.items():
+            if stream.network is not self:
+                raise NetworkError(
+                    f"network {self.name!r}, box {box.name!r}: the stream for input {port!r} "
+                    f"is of another network, {stream.network.name!r}"
+                )
+        arcs = tuple(Arc(stream.port, Port(box.name, port)) for port, stream in inputs.items())
+        old = self.value
+        self.value = NetworkValue(old.name, (*old.boxes, box), (*old.arcs, *arcs), old.groups)
+        return StreamHandle(self, Port(box.name, box.outputs[0] if box.outputs else ""))
+
+    def stream(self, box: str, port: str = OUT) -> StreamHandle:
+        """The stream that leaves a box that was drawn before."""
+        return StreamHandle(self, Port(box, OUT)).port_named(port)
+
+    def group(self, name: str, boxes: Sequence[str]) -> None:
+        """Let these boxes be shown and spoken of as one composed box."""
+        if name in self.value.groups:
+            raise NetworkError(f"network {self.name!r}: two groups are named {name!r}; give one another name")
+        for box in boxes:
+            self.value.box(box)
+        old = self.value
+        self.value = NetworkValue(old.name, old.boxes, old.arcs, {**old.groups, name: tuple(boxes)})
+
+    def free_name(self, base: str) -> str:
+        """The base, or the base with a number, so that no box has it."""
+        names = {box.name for box in self.value.boxes}
+        number = 2
+        name = base
+        while name in names:
+            name, number = f"{base}_{number}", number + 1
+        return name
+
+
+@dataclass(frozen=True)
+class StreamHandle:
+    """A stream of a network that is being drawn: the port that it leaves from."""
+
+    network: Network
+    port: Port
+
+    @property
+    def type(self) -> Stream:
+        """The columns, the time and the order of the stream."""
+        try:
+            return self.network.value.streams[self.port]
+        except KeyError:
+            raise NetworkError(
+                f"network {self.network.name!r}: no stream leaves box {self.port.box!r} by {self.port.port!r}"
+            ) from None
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the stream."""
+        return self.type.schema
+
+    def port_named(self, port: str) -> StreamHandle:
+        """Another stream that leaves the same box."""
+        box = self.network.value.box(self.port.box)
+        if port not in box.outputs:
+            raise NetworkError(
+                f"network {self.network.name!r}: box {box.name!r} has no output {port!r}; "
+                f"it has: {', '.join(box.outputs) or 'none'}"
+            )
+        return StreamHandle(self.network, Port(box.name, port))
+
+    @property
+    def otherwise(self) -> StreamHandle:
+        """Of a Filter: the tuples that do not satisfy it."""
+        return self.port_named(OTHERWISE)
+
+    @property
+    def late(self) -> StreamHandle:
+        """Of a Source or a BSort: the tuples that came too late."""
+        return self.port_named(LATE)
+
+    def box(self, box: Box, **others: StreamHandle) -> StreamHandle:
+        """Lead the stream into any box, by its first input; `others` are the streams for its other inputs."""
+        free = [port for port in box.inputs if port not in others]
+        if not free:
+            raise NetworkError(f"network {self.network.name!r}, box {box.name!r}: it has no input for this stream")
+        return self.network.box(box, **{free[0]: self}, **others)
+
+    def filter(self, name: str, predicate: Value) -> StreamHandle:
+        """The tuples that satisfy the predicate; `.otherwise` are the others."""
+        return self.box(Filter(name, predicate))
+
+    def map(
+        self,
+        name: str,
+        columns: Mapping[str, Value] | Function | None = None,
+        /,
+        *,
+        keep: Sequence[str] | None = None,
+        time_column: str | None = None,
+        **more: Value,
+    ) -> StreamHandle:
+        """Compute columns of every tuple: `map("in_km", km="miles * 1.609")`.
+
+        `keep` names the columns of the input that stay, `time_column` the column that is the time from here on.
+        """
+        kept = None if keep is None else tuple(keep)
+        return self.box(Map(name, _values(columns, more), kept, time_column))
+
+    def union(self, name: str, *others: StreamHandle) -> StreamHandle:
+        """This stream and others in one, in the order of time."""
+        streams = (self, *others)
+        return self.network.box(Union(name, len(streams)), **{f"in{i}": stream for i, stream in enumerate(streams)})
+
+    def group_by(self, *columns: str, name: str | None = None) -> StreamHandle:
+        """Let all that follows work on each group of equal values in these columns; none: on all as one."""
+        base = "by_" + "_".join(columns) if columns else "ungrouped"
+        return self.box(GroupBy(name or self.network.free_name(base), tuple(columns)))
+
+    def tumble(
+        self,
+        name: str,
+        values: Mapping[str, Value] | Function | None = None,
+        /,
+        *,
+        every: Duration | None = None,
+        size: int | None = None,
+        **more: Value,
+    ) -> StreamHandle:
+        """Values over disjoint windows, by time (`every`) or by tuples (`size`): `peak="max(speed)"`."""
+        return self.box(Tumble(name, _values(values, more), every, size))
+
+    def output(self, name: str, delay: Sequence[tuple[float, float]] = ()) -> StreamHandle:
+        """Deliver the stream under that name; gives the stream again, to draw on."""
+        self.box(Output(name, tuple((float(x), float(y)) for x, y in delay)))
+        return self
+
+
+def _values(given: Mapping[str, Any] | Function | None, more: Mapping[str, Any]) -> Values:
+    if isinstance(given, Function):
+        given = {given.produces.names[0]: given}
+    return (*(given or {}).items(), *more.items())

@@ -1,0 +1,95 @@
+"""Control of a run: pause, resume, single step and the version of the network (design: it rides in the offset).
+
+A wish is a small file in the checkpoint; whoever can write there can control the run, from any process. The source's
+planner reads it when it plans a step and puts what it did about it into the offset, which Spark logs before the step runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from arterial.errors import RunError
+
+CONTROL_FILE = "control.json"
+
+
+@dataclass(frozen=True)
+class Control:
+    """What is wished of a run."""
+
+    paused: bool = False
+    steps: int = 0
+    """How many single steps were asked for, ever."""
+    version: int = 1
+    """The version of the network."""
+    stop: int = 0
+    """How many times it was asked to stop, ever."""
+
+
+def read_control(folder: Path) -> Control:
+    """The wish that stands; nothing special if there is none."""
+    try:
+        return Control(**json.loads((folder / CONTROL_FILE).read_text()))
+    except FileNotFoundError:
+        return Control()
+    except (ValueError, TypeError) as broken:
+        raise RunError(f"{folder / CONTROL_FILE}: not a control file ({broken}); delete it to run on") from None
+
+
+def write_control(folder: Path, control: Control) -> None:
+    """Put a wish in place, whole or not at all."""
+    if not folder.is_dir():
+        raise RunError(f"{folder.parent}: no checkpoint of a run is there; expected the folder given as --checkpoint")
+    write_whole(folder / CONTROL_FILE, json.dumps(asdict(control)).encode())
+
+
+def apply(control: Control, used_steps: int) -> tuple[bool, int]:
+    """Whether the next step may run, and how many single steps are then used."""
+    if not control.paused:
+        return True, control.steps
+    if used_steps < control.steps:
+        return True, used_steps + 1
+    return False, used_steps
+
+
+def pause(folder: Path) -> Control:
+    """Stop between two trains."""
+    return _change(folder, paused=True)
+
+
+def resume(folder: Path) -> Control:
+    """Go on."""
+    return _change(folder, paused=False)
+
+
+def step(folder: Path, trains: int = 1) -> Control:
+    """Let a paused run go on by so many trains."""
+    return _change(folder, paused=True, steps=read_control(folder).steps + trains)
+
+
+def stop(folder: Path) -> Control:
+    """End the run after the train at hand."""
+    return _change(folder, stop=read_control(folder).stop + 1)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file aside and put it in place, so that no reader ever sees half of it."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as draft:
+        try:
+            draft.write(content)
+            draft.flush()
+            os.replace(draft.name, path)
+        except BaseException:
+            Path(draft.name).unlink(missing_ok=True)
+            raise
+
+
+def _change(folder: Path, **wishes: Any) -> Control:
+    control = replace(read_control(folder), **wishes)
+    write_control(folder, control)
+    return control

@@ -1,0 +1,87 @@
+"""The manifest of a checkpoint: what it was made with, so that nothing else goes on from it by mistake."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from arterial import __version__
+from arterial.engine.control import write_whole
+from arterial.engine.plan import Plan
+from arterial.errors import RunError
+from arterial.network.network import NetworkValue
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+
+
+def check_manifest(folder: Path, plan: Plan) -> None:
+    """Write the manifest of a new checkpoint, or refuse to go on from one that was made with something else."""
+    wanted = _manifest(plan)
+    path = folder / MANIFEST
+    if not path.exists():
+        write_whole(path, json.dumps(wanted, indent=2).encode())
+        return
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError) as broken:
+        raise RunError(f"{path}: cannot be read ({broken}); the checkpoint is damaged") from None
+    checkpoint = folder.parent
+    for name, remedy in _REMEDIES.items():
+        if found.get(name) != wanted[name]:
+            raise RunError(
+                f"the checkpoint {checkpoint} does not fit: its {name} is {_shown(found.get(name))}, "
+                f"this run's is {_shown(wanted[name])}. {remedy.format(found=found.get(name))}"
+            )
+    if found["boxes"] != wanted["boxes"]:
+        raise RunError(
+            f"the checkpoint {checkpoint} was made with another network: {_difference(found['boxes'], wanted['boxes'])}. "
+            "Run the network that it was made with, or give a new folder as checkpoint to begin from the start."
+        )
+
+
+_REMEDIES = {
+    "format": "Run it with the version of arterial that made it, or give a new folder as checkpoint.",
+    "network": "Run the network that it was made with, or give a new folder as checkpoint.",
+    "shards": "Run with {found} shards (--shards {found}), or give a new folder as checkpoint.",
+}
+
+
+def _manifest(plan: Plan) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "network": plan.network.name,
+        "shards": plan.shards,
+        "boxes": describe_boxes(plan.network),
+        "plan": plan.describe(),
+        "versions": {"arterial": __version__, "polars": pl.__version__},
+    }
+
+
+def describe_boxes(network: NetworkValue) -> dict[str, str]:
+    """Each box with what feeds it, as a short digest of all its settings."""
+    return {
+        box.name: hashlib.sha256(
+            f"{box!r} {sorted((port, str(begin)) for port, begin in network.arrivals(box).items())}".encode()
+        ).hexdigest()[:16]
+        for box in network.boxes
+    }
+
+
+def _difference(found: dict[str, str], wanted: dict[str, str]) -> str:
+    said = []
+    if added := sorted(set(wanted) - set(found)):
+        said.append(f"new: {', '.join(added)}")
+    if gone := sorted(set(found) - set(wanted)):
+        said.append(f"gone: {', '.join(gone)}")
+    if changed := sorted(name for name in set(found) & set(wanted) if found[name] != wanted[name]):
+        said.append(f"changed: {', '.join(changed)}")
+    return "; ".join(said)
+
+
+def _shown(value: object) -> str:
+    return repr(value)

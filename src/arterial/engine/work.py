@@ -1,0 +1,86 @@
+"""What a task needs to know of a run: the plan, the sources, the sinks, the policy; sent once, unpacked once a worker."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from arterial.engine.plan import Channel, Plan
+from arterial.engine.shards import spark_keys
+from arterial.engine.sinks.sink import Sink
+from arterial.engine.sources.source import Source
+
+ROW_SCHEMA = "slot int, packed binary"
+"""A row of Spark: the integer that stands for a slot, and a consignment or a note."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A run, as its tasks see it."""
+
+    run: str
+    plan: Plan
+    sources: Mapping[str, Source]
+    sinks: Mapping[str, Sink]
+    policy: str
+    rejects: str
+    """The folder for tuples that were set aside."""
+    channels: Mapping[int, Channel] = field(init=False)
+    keys: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        channels = [c for level in (self.plan.head, *self.plan.levels) for c in level.departures]
+        object.__setattr__(self, "channels", {channel.number: channel for channel in channels})
+        object.__setattr__(self, "keys", spark_keys(self.plan.shards))
+
+
+_unpacked: dict[str, Work] = {}
+
+
+@dataclass(frozen=True)
+class PackedWork:
+    """A run's work, pickled."""
+
+    packed: bytes
+    digest: str
+
+    @classmethod
+    def of(cls, work: Work) -> PackedWork:
+        """Pickle it, with the classes that only the user's script knows."""
+        from pyspark import cloudpickle
+
+        members = [*work.plan.network.boxes, *work.sources.values(), *work.sinks.values()]
+        for module in {type(member).__module__ for member in members}:
+            if _only_here(module):
+                cloudpickle.register_pickle_by_value(sys.modules[module])
+        packed: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
+        return cls(packed, hashlib.sha256(packed).hexdigest())
+
+    def load(self) -> Work:
+        """Unpickle it; once in each process, so that what boxes prepare for themselves is kept."""
+        if self.digest not in _unpacked:
+            from pyspark import cloudpickle
+
+            _unpacked.clear()
+            _unpacked[self.digest] = cloudpickle.loads(self.packed)
+        return _unpacked[self.digest]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"packed": self.packed, "digest": self.digest}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+
+def _only_here(module: str) -> bool:
+    """Whether a module is a user's own script, which workers cannot import: neither ours nor installed."""
+    if module.partition(".")[0] == "arterial" or module not in sys.modules:
+        return False
+    file = getattr(sys.modules[module], "__file__", None)
+    installed = [sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")]
+    return file is not None and not any(file.startswith(path) for path in installed)

@@ -1,0 +1,43 @@
+"""Relations: named tables with a key, read and updated from anywhere in the network (thesis §5.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from arterial.errors import NetworkError
+from arterial.network.expression import known_column
+from arterial.network.schema import Field, Schema
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table: its columns, the columns of its key, and the rows that it begins with.
+
+    At most one row for each value of the key; no key means a table of one row.
+    """
+
+    name: str
+    schema: Schema
+    key: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.key:
+            known_column(name, self.schema.names, f"the relation {self.name!r}")
+        if not self.values:
+            raise NetworkError(f"the relation {self.name!r} needs a column beside its key ({', '.join(self.key)})")
+        places = [self.schema.names.index(name) for name in self.key]
+        seen = set()
+        for row in self.rows:
+            if len(row) != len(self.schema.fields):
+                raise NetworkError(f"the relation {self.name!r} has the columns {self.schema}, got the row {row}")
+            key = tuple(row[place] for place in places)
+            if key in seen:
+                raise NetworkError(f"the relation {self.name!r} has two rows for the key {key}")
+            seen.add(key)
+
+    @property
+    def values(self) -> tuple[Field, ...]:
+        """The columns beside the key."""
+        return tuple(field for field in self.schema if field.name not in self.key)

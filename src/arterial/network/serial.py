@@ -1,0 +1,144 @@
+"""Networks to and from JSON, without loss. A box goes by the word of its kind, a user's own by the place of its class."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from arterial.errors import NetworkError
+from arterial.network.box import Box
+from arterial.network.expression import known_column
+from arterial.network.function import Function
+from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.relation import Relation
+from arterial.network.schema import Field, Schema, Type
+
+FORMAT = 1
+"""The version of the format; a reader refuses others."""
+
+_FILLED_IN = ("fed_by", "used")
+_EPOCH = datetime(1970, 1, 1)
+
+
+def to_json(network: NetworkValue, indent: int | None = 2) -> str:
+    """The network as JSON text."""
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "network": network.name,
+            "boxes": [_box_to_data(box) for box in network.boxes],
+            "arcs": [[str(arc.begin), str(arc.end)] for arc in network.arcs],
+            "groups": {name: list(boxes) for name, boxes in network.groups.items()},
+        },
+        indent=indent,
+    )
+
+
+def from_json(text: str) -> NetworkValue:
+    """The network that the text describes."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise NetworkError(f"expected a network as JSON: {error}") from None
+    if not isinstance(data, dict) or "network" not in data:
+        raise NetworkError("expected a JSON object with the key 'network'")
+    if data.get("format") != FORMAT:
+        raise NetworkError(f"expected a network of format {FORMAT}, got {data.get('format')!r}; write it again")
+    try:
+        return NetworkValue(
+            data["network"],
+            tuple(_box_from_data(box) for box in data["boxes"]),
+            tuple(Arc(_port(begin), _port(end)) for begin, end in data["arcs"]),
+            {name: tuple(boxes) for name, boxes in data.get("groups", {}).items()},
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise NetworkError(f"the JSON of network {data['network']!r} is damaged: {error!r}") from None
+
+
+def _box_to_data(box: Box) -> dict[str, Any]:
+    data: dict[str, Any] = {"kind": box.kind}
+    kind = type(box)
+    if not kind.__module__.startswith("arterial.boxes."):
+        if "<" in kind.__qualname__:
+            raise NetworkError(
+                f"box {box.name!r}: its class {kind.__qualname__} must stand at the top level of a module"
+            )
+        data["class"] = f"{kind.__module__}:{kind.__qualname__}"
+    for field in dataclasses.fields(box):
+        if field.name not in _FILLED_IN:
+            data[field.name] = _to_data(getattr(box, field.name), f"box {box.name!r}, {field.name}")
+    return data
+
+
+def _box_from_data(data: dict[str, Any]) -> Box:
+    fields = dict(data)
+    kind = _kind(fields.pop("kind"), fields.pop("class", None), data.get("name"))
+    known = [field.name for field in dataclasses.fields(kind) if field.name not in _FILLED_IN]
+    for name in fields:
+        known_column(name, known, f"a {kind.kind} (box {data.get('name')!r})")
+    return kind(**{name: _from_data(value) for name, value in fields.items()})
+
+
+def _kind(word: str, place: str | None, name: object) -> type[Box]:
+    if place is None:
+        importlib.import_module("arterial.boxes")
+        if word not in Box.kinds:
+            raise NetworkError(
+                f"box {name!r}: there is no kind of box {word!r}; expected one of {', '.join(sorted(Box.kinds))}"
+            )
+        return Box.kinds[word]
+    module, _, path = place.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise NetworkError(f"box {name!r}: cannot find its class {place}: {error}") from None
+    if not (isinstance(found, type) and issubclass(found, Box)):
+        raise NetworkError(f"box {name!r}: {place} is not a box")
+    return found
+
+
+def _to_data(value: Any, where: str) -> Any:
+    if isinstance(value, Type):
+        return {"type": value.value}
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, tuple | list):
+        return [_to_data(part, where) for part in value]
+    if isinstance(value, Schema):
+        return {"schema": [[field.name, field.type.value] for field in value]}
+    if isinstance(value, Function):
+        produces = [[field.name, field.type.value] for field in value.produces]
+        return {"function": value.place, "reads": list(value.reads), "produces": produces}
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        return {"timestamp": (moment - _EPOCH) // timedelta(microseconds=1)}
+    if isinstance(value, Relation):
+        return {"relation": value.name, **{k: _to_data(getattr(value, k), where) for k in ("schema", "key", "rows")}}
+    raise NetworkError(f"{where}: a {type(value).__name__} cannot go to JSON; use plain data or a tuple of it")
+
+
+def _from_data(data: Any) -> Any:
+    if isinstance(data, list):
+        return tuple(_from_data(part) for part in data)
+    if not isinstance(data, dict):
+        return data
+    if "relation" in data:
+        return Relation(data["relation"], *(_from_data(data[key]) for key in ("schema", "key", "rows")))
+    if "function" in data:
+        produces = Schema(tuple(Field(name, Type(kind)) for name, kind in data["produces"]))
+        return Function(data["function"], tuple(data["reads"]), produces)
+    if "timestamp" in data:
+        return _EPOCH + timedelta(microseconds=data["timestamp"])
+    if "type" in data:
+        return Type(data["type"])
+    return Schema(tuple(Field(name, Type(kind)) for name, kind in data["schema"]))
+
+
+def _port(text: str) -> Port:
+    box, _, port = text.rpartition(".")
+    return Port(box, port)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import pytest
+
+from arterial.engine.compile import compile_network
+from arterial.engine.plan import Merge, Route, Where
+from arterial.errors import NetworkError
+from arterial.network.network import NetworkValue
+from engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain
+
+
+def test_stateless_boxes_need_no_level() -> None:
+    plan = compile_network(chain(Enter("in"), Keep("keep"), Add("add"), Leave("out")), 2)
+    assert plan.levels == ()
+    assert [box.name for box in plan.head.superboxes[0].boxes] == ["in", "keep", "add", "out"]
+
+
+def test_group_by_is_one_shuffle_split_at_the_source() -> None:
+    plan = compile_network(chain(Enter("in"), Keep("keep"), By("by"), Running("sum"), Leave("out")), 2)
+    assert len(plan.levels) == 1
+    (channel,) = plan.head.departures
+    assert (channel.route, channel.columns, channel.merge) == (Route.SPLIT, ("key",), Merge.SEQUENCE)
+    (superbox,) = plan.levels[0].superboxes
+    assert superbox.where is Where.KEY
+    assert superbox.key == ("key",)
+    assert [box.name for box in superbox.boxes] == ["by", "sum", "out"]
+    assert plan.source_keys == {"in": ("key",)}
+    assert plan.split_sources == frozenset()
+
+
+def test_a_source_that_can_delivers_by_slot() -> None:
+    network = chain(Enter("in"), Keep("keep"), By("by"), Running("sum"), Leave("out"))
+    plan = compile_network(network, 2, split_sources=["in"])
+    assert plan.split_sources == {"in"}
+    assert [channel.route for channel in plan.head.departures] == [Route.SAME]
+    computed = chain(Enter("in"), Add("add"), By("by", ("value",)), Running("sum"), Leave("out"))
+    assert compile_network(computed, 2, split_sources=["in"]).split_sources == frozenset()
+
+
+def test_ungrouped_state_is_in_slot_0_and_its_followers_with_it() -> None:
+    plan = compile_network(chain(Enter("in"), Running("sum"), Add("add"), Leave("out")), 4)
+    (superbox,) = plan.levels[0].superboxes
+    assert superbox.where is Where.ONE
+    assert [box.name for box in superbox.boxes] == ["sum", "add", "out"]
+    assert plan.head.departures[0].route is Route.FIRST
+
+
+def test_one_level_for_each_change_of_key() -> None:
+    plan = compile_network(
+        chain(Enter("in"), By("a"), Running("s"), By("b", ("value",)), Running("t"), Leave("out")), 2
+    )
+    assert [[box.name for box in level.superboxes[0].boxes] for level in plan.levels] == [["a", "s"], ["b", "t", "out"]]
+    assert plan.levels[0].departures[0].merge is Merge.TIME
+
+
+def test_a_key_that_contains_the_shards_key_needs_no_shuffle() -> None:
+    plan = compile_network(
+        chain(Enter("in"), By("a"), Running("s"), By("b", ("value", "key")), Running("t"), Leave("out")), 2
+    )
+    assert len(plan.levels) == 1
+    assert len(plan.levels[0].superboxes) == 1
+
+
+def _meeting(right: tuple[str, ...]) -> NetworkValue:
+    return NetworkValue(
+        "meeting",
+        (
+            Enter("in"),
+            By("a"),
+            Running("s"),
+            By("b", ("key", "value")),
+            By("c", right),
+            Both("both"),
+            Leave("out"),
+        ),
+        (
+            arc("in", "a"),
+            arc("a", "s"),
+            arc("s", "b"),
+            arc("in", "c"),
+            arc("b", "both.left"),
+            arc("c", "both.right"),
+            arc("both", "out"),
+        ),
+    )
+
+
+def test_streams_that_meet_share_their_shards() -> None:
+    plan = compile_network(_meeting(("key", "value")), 2)
+    assert len(plan.levels) == 1
+    split = {(str(c.begin), c.columns) for c in plan.head.departures}
+    assert split == {("in.out", ("key",))}
+
+
+def test_a_stream_waits_for_a_later_level_in_its_slot() -> None:
+    network = NetworkValue(
+        "later",
+        (Enter("in"), By("a"), Add("add"), By("b", ("value",)), Running("s"), By("c"), Both("both"), Leave("out")),
+        (
+            arc("in", "a"),
+            arc("in", "add"),
+            arc("add", "b"),
+            arc("b", "s"),
+            arc("s", "c"),
+            arc("a", "both.left"),
+            arc("c", "both.right"),
+            arc("both", "out"),
+        ),
+    )
+    plan = compile_network(network, 3)
+    assert plan.level_of("a") == 0
+    assert plan.level_of("both") == 1
+    routes = {str(c.begin): c.route for c in plan.levels[1].arrivals}
+    assert routes == {"a.out": Route.SAME, "s.out": Route.SPLIT}
+
+
+def test_a_source_that_orders_is_in_slot_0() -> None:
+    plan = compile_network(chain(Enter("in"), Keep("keep"), Leave("out")), 2, in_arrival_order=["in"])
+    assert plan.level_of("in") == 0
+    assert [channel.route for channel in plan.head.departures] == [Route.FIRST]
+
+
+def test_refusals() -> None:
+    with pytest.raises(NetworkError, match="no source"):
+        compile_network(NetworkValue("empty"), 2)
+    with pytest.raises(NetworkError, match="no output"):
+        compile_network(chain(Enter("in"), Keep("keep")), 2)
+    with pytest.raises(NetworkError, match="at least 1"):
+        compile_network(chain(Enter("in"), Leave("out")), 0)
+
+
+def test_describe_names_superboxes_and_keys() -> None:
+    said = compile_network(chain(Enter("in"), By("by"), Running("sum"), Leave("out")), 2).describe()
+    assert said["shuffles"] == 1
+    assert said["levels"][1]["superboxes"][0]["state"] == ["by", "sum"]
