@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
@@ -58,10 +58,12 @@ def run(
     settings: Settings | None = None,
     *,
     spark: SparkSession | None = None,
+    after_step: Callable[[int], None] | None = None,
 ) -> Run:
     """Start a network, or go on from its checkpoint.
 
-    `sources` and `sinks` give every source and output of the network, by name, what stands behind it.
+    `sources` and `sinks` give every source and output of the network, by name, what stands behind it. `after_step` is
+    called on the driver when all slots are done with a step and before Spark commits it: maybe twice for a step.
     """
     settings = settings or Settings()
     _check(network, sources, sinks, settings)
@@ -77,13 +79,21 @@ def run(
     check_manifest(folder, plan)
     ready = {name: sink.bind(name, network.streams[_begin(network, name)]) for name, sink in sinks.items()}
     work = Work(uuid.uuid4().hex, plan, bound, ready, settings.policy, str(folder / "rejects"))
-    return Run(work, folder, settings, session)
+    return Run(work, folder, settings, session, after_step)
 
 
 class Run:
     """A running network."""
 
-    def __init__(self, work: Work, folder: Path, settings: Settings, session: SparkSession) -> None:
+    def __init__(
+        self,
+        work: Work,
+        folder: Path,
+        settings: Settings,
+        session: SparkSession,
+        after_step: Callable[[int], None] | None = None,
+    ) -> None:
+        self._after_step = after_step
         self.plan, self.statistics = work.plan, Statistics(work.plan)
         self.checkpoint, self._folder, self._work, self._session = folder.parent, folder, work, session
         self._over = Event()
@@ -160,6 +170,8 @@ class Run:
                 self._work.sinks[name].write(Delivery(name, said["step"], said["slot"], train))
             else:
                 receipts.append(said)
+        if self._after_step and receipts:
+            self._after_step(receipts[0]["step"])
         now = time.perf_counter()
         self.statistics.add_step(receipts, now - self._step_began)
         self._step_began = now

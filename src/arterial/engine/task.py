@@ -67,7 +67,7 @@ def _hand_on(
         sink = work.sinks.get(output)
         if sink is None:
             continue
-        delivery = Delivery(output, step.number, step.slot, train)
+        delivery = Delivery(output, step.number, step.slot, train, step.born)
         if sink.to_driver:
             said = {"deliver": output, "step": step.number, "slot": step.slot, "through": train.through}
             schema = work.plan.network.streams[fed_by(work, output)].schema
