@@ -17,7 +17,9 @@ def rows(table: object, *names: str) -> list[tuple[int, ...]]:
     return list(zip(*(getattr(table, name).tolist() for name in names), strict=True))
 
 
-def run(reports: list[Report], rng: random.Random, requests: list[tuple[int, int, int]]) -> tuple[list, list, list, list]:
+def run(
+    reports: list[Report], rng: random.Random, requests: list[tuple[int, int, int]]
+) -> tuple[list, list, list, list]:
     """All answers of the kernels."""
     kernels = LinearRoadKernels()
     notices, alerts, charges, balances = [], [], [], []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
+from numba.types import int32, int64
 
 from arterial.linearroad.city import EXIT_LANE, MINUTE_SECONDS, REPORT_SECONDS, SEGMENT_FEET, SEGMENTS
 from arterial.linearroad.kernels.compiled import Array, kernel, reads, writes
@@ -38,7 +38,10 @@ def find_accidents(state: State, followed: Followed) -> Accidents:
     road = followed.cell[stopped].astype(np.int64) // SEGMENTS
     place = (road << RUN_SHIFT) | (followed.place[stopped] & PLACE_MASK)
     *stops, minute, cell = meet(
-        followed.reports.time[stopped], followed.reports.vid[stopped], place, *(np.asarray(known[n]) for n in STOP_NAMES)
+        followed.reports.time[stopped],
+        followed.reports.vid[stopped],
+        place,
+        *(np.asarray(known[n]) for n in STOP_NAMES),
     )
     state.put("stops", "", dict(zip(STOP_NAMES, stops, strict=True)))
     return Accidents(minute, cell)
@@ -51,25 +54,23 @@ NEVER = -REPORT_SECONDS
 
 
 @kernel(
-    reads(types.int32),
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int32),
-    reads(types.int64),
-    reads(types.int32),
-    gives=types.Tuple(
-        (
-            writes(types.int64),
-            writes(types.int64),
-            writes(types.int32),
-            writes(types.int64),
-            writes(types.int32),
-            writes(types.int32),
-            writes(types.int32),
-        )
-    ),
+    reads(int32),
+    reads(int64),
+    reads(int64),
+    reads(int64),
+    reads(int64),
+    reads(int32),
+    reads(int64),
+    reads(int32),
+    gives=several(
+            writes(int64),
+            writes(int64),
+            writes(int32),
+            writes(int64),
+            writes(int32),
+            writes(int32),
+            writes(int32),
+        ),
 )
 def meet(
     time: Array,

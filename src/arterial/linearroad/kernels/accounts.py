@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
+from numba.types import int32, int64
 
 from arterial.linearroad.kernels.compiled import Array, kernel, narrowed, reads, writes
 from arterial.linearroad.kernels.hashing import bits_for, home
@@ -144,17 +144,17 @@ def _restore(state: State) -> Accounts:
 
 
 @kernel(
-    reads(types.int32),
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int32),
-    reads(types.int64),
-    writes(types.int32),
-    writes(types.int64),
-    writes(types.int64),
-    writes(types.int64),
-    writes(types.int32),
-    gives=types.int64,
+    reads(int32),
+    reads(int64),
+    reads(int64),
+    reads(int32),
+    reads(int64),
+    writes(int32),
+    writes(int64),
+    writes(int64),
+    writes(int64),
+    writes(int32),
+    gives=int64,
 )
 def book_and_answer(
     time: Array,
@@ -201,13 +201,13 @@ def book_and_answer(
 
 
 @kernel(
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int32),
-    writes(types.int64),
-    writes(types.int64),
-    writes(types.int32),
-    gives=types.int64,
+    reads(int64),
+    reads(int64),
+    reads(int32),
+    writes(int64),
+    writes(int64),
+    writes(int32),
+    gives=int64,
 )
 def put_accounts(vid: Array, amount: Array, time: Array, keys: Array, balance: Array, charged: Array) -> int:
     """Put accounts that are not in the table into it; how many."""
@@ -224,11 +224,11 @@ def put_accounts(vid: Array, amount: Array, time: Array, keys: Array, balance: A
 
 
 @kernel(
-    types.int64,
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int32),
-    gives=types.Tuple((writes(types.int64), writes(types.int64), writes(types.int32))),
+    int64,
+    reads(int64),
+    reads(int64),
+    reads(int32),
+    gives=several(writes(int64), writes(int64), writes(int32)),
 )
 def piece_of(piece: int, keys: Array, balance: Array, charged: Array) -> tuple[Array, Array, Array]:
     """The accounts of one piece: those whose home is in that part of the table, wherever probing put them."""
@@ -250,7 +250,7 @@ def piece_of(piece: int, keys: Array, balance: Array, charged: Array) -> tuple[A
     return keys[rows], balance[rows], charged[rows]
 
 
-@kernel(reads(types.int64), gives=writes(types.int64))
+@kernel(reads(int64), gives=writes(int64))
 def pieces_of(vid: Array) -> Array:
     """The piece that each vehicle's account belongs to."""
     pieces = np.empty(vid.size, np.int64)

@@ -26,6 +26,11 @@ def writes(dtype: types.Type) -> types.Array:
     return types.Array(dtype, 1, "C")
 
 
+def several(*results: types.Type) -> types.Type:
+    """The type of what a kernel gives that gives more than one thing."""
+    return types.Tuple(results)  # type: ignore[no-untyped-call]
+
+
 def kernel(*arguments: types.Type, gives: types.Type = types.void) -> Callable[[F], F]:
     """Compile the function for these arguments; the machine code is kept beside the source."""
     return cast(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numba import types
+from numba.types import int16, int32, int64, int8, uint32
 
 from arterial.linearroad.city import MINUTE_SECONDS, SEGMENTS
 from arterial.linearroad.kernels.compiled import Array, column, kernel, reads, writes
@@ -90,17 +90,17 @@ def encode(reports: Reports, xways: Array) -> tuple[Array, Array, Array]:
 
 
 @kernel(
-    types.int64,
-    reads(types.int32),
-    reads(types.int8),
-    reads(types.int16),
-    reads(types.int32),
-    reads(types.int8),
-    reads(types.int16),
-    reads(types.int32),
-    writes(types.int32),
-    writes(types.uint32),
-    gives=types.int64,
+    int64,
+    reads(int32),
+    reads(int8),
+    reads(int16),
+    reads(int32),
+    reads(int8),
+    reads(int16),
+    reads(int32),
+    writes(int32),
+    writes(uint32),
+    gives=int64,
 )
 def _encode(
     start: int,

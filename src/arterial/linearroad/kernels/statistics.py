@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numba import types
+from numba.types import int16, int32, int8, uint8
 
 from arterial.linearroad.city import LAV_MINUTES, MINUTE_SECONDS, REPORT_SECONDS, SEGMENTS
 from arterial.linearroad.kernels.compiled import Array, kernel, reads, writes
@@ -121,13 +121,13 @@ UNDECIDED = -2
 
 
 @kernel(
-    reads(types.int32),
-    reads(types.int32),
-    reads(types.int16),
-    reads(types.int8),
-    reads(types.uint8),
-    writes(types.int32),
-    writes(types.int32),
+    reads(int32),
+    reads(int32),
+    reads(int16),
+    reads(int8),
+    reads(uint8),
+    writes(int32),
+    writes(int32),
 )
 def add_reports(
     time: Array, cell: Array, speed: Array, prev_seg: Array, prev_speed: Array, cars: Array, doubled: Array
@@ -145,7 +145,7 @@ def add_reports(
             doubled[at] += 2 * speed[row]
 
 
-@kernel(reads(types.int32), reads(types.int32), gives=writes(types.int16))
+@kernel(reads(int32), reads(int32), gives=writes(int16))
 def average_velocity(cars: Array, doubled: Array) -> Array:
     """The floor of the mean over five minutes of `doubled / (2 * cars)`, minutes without cars left out; -1 if all are.
 

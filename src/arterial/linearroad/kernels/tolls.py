@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
+from numba.types import int32, int64, int8
 
 from arterial.linearroad.city import (
     ACCIDENT_SEGMENTS,
@@ -69,7 +69,9 @@ class Tariff:
     accident: Array  # the segment of the nearest accident ahead, or NO_ACCIDENT
 
 
-def toll(state: State, followed: Followed, levels: Levels | None, accidents: Accidents) -> tuple[Notices, Alerts, Charges]:
+def toll(
+    state: State, followed: Followed, levels: Levels | None, accidents: Accidents
+) -> tuple[Notices, Alerts, Charges]:
     """Notify, alert and charge for these reports.
 
     State: the tariff of the minute, the accidents that will have effect, and in a ring of 30 seconds the quotes, in the
@@ -165,7 +167,7 @@ def tolls_of(lav: Array, cars: Array, accident: Array) -> Array:
 NO_QUOTES = np.empty(0, np.int32)
 
 
-@kernel(reads(types.int32), types.int64, gives=writes(types.int8))
+@kernel(reads(int32), int64, gives=writes(int8))
 def accident_ahead(cells: Array, size: int) -> Array:
     """For every cell the segment of the nearest accident 0 to 4 segments downstream, or NO_ACCIDENT."""
     nearest = np.full(size, NO_ACCIDENT, np.int8)
@@ -183,14 +185,14 @@ def accident_ahead(cells: Array, size: int) -> Array:
 
 
 @kernel(
-    reads(types.int32),
-    reads(types.int8),
-    reads(types.int32),
-    reads(types.int8),
-    reads(types.int32),
-    reads(types.int32),
-    writes(types.int32),
-    gives=types.UniTuple(writes(types.int32), 3),
+    reads(int32),
+    reads(int8),
+    reads(int32),
+    reads(int8),
+    reads(int32),
+    reads(int32),
+    writes(int32),
+    gives=several(writes(int32), writes(int32), writes(int32)),
 )
 def quote_and_charge(
     cell: Array, lane: Array, pred: Array, prev_seg: Array, toll_of: Array, old_quote: Array, quote: Array

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
+from numba.types import int32, int64, int8, uint32, uint8
 
 from arterial.linearroad.city import MINUTE_SECONDS, REPORT_SECONDS, SEGMENTS
 from arterial.linearroad.kernels.compiled import Array, kernel, narrowed, reads, writes
@@ -25,7 +25,9 @@ from arterial.linearroad.kernels.reports import (
 from arterial.linearroad.kernels.uneven import Ledger, Uneven, merge_trips
 from arterial.network.state import State
 
-STOPPED_RUN = 3  # the packed run counts the identical reports before this one, up to 3: this is then the fourth or later
+STOPPED_RUN = (
+    3  # the packed run counts the identical reports before this one, up to 3: this is then the fourth or later
+)
 
 
 @dataclass(frozen=True)
@@ -110,16 +112,16 @@ NO_TRIP = {"cell": np.empty(0, np.int32), "place": np.empty(0, np.uint32)}
 
 
 @kernel(
-    reads(types.int64),
-    reads(types.int32),
-    writes(types.uint32),
-    reads(types.int64),
-    reads(types.int32),
-    reads(types.uint32),
-    writes(types.int32),
-    writes(types.int8),
-    writes(types.uint8),
-    gives=types.UniTuple(writes(types.int32), 3),
+    reads(int64),
+    reads(int32),
+    writes(uint32),
+    reads(int64),
+    reads(int32),
+    reads(uint32),
+    writes(int32),
+    writes(int8),
+    writes(uint8),
+    gives=several(writes(int32), writes(int32), writes(int32)),
 )
 def find_predecessors(
     vid: Array,

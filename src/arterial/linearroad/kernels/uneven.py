@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
+from numba.types import bool_, int64, int8, uint8
 
 from arterial.linearroad.city import MINUTE_SECONDS, REPORT_SECONDS, SEGMENTS
 from arterial.linearroad.kernels.compiled import Array, kernel, narrowed, reads, writes
@@ -171,10 +171,10 @@ SIEVE_BITS = 20
 
 
 @kernel(
-    reads(types.int64),
-    reads(types.int8),
-    types.int64,
-    gives=types.Tuple((writes(types.int64), writes(types.int8), writes(types.bool_), writes(types.uint8))),
+    reads(int64),
+    reads(int8),
+    int64,
+    gives=several(writes(int64), writes(int8), writes(bool_), writes(uint8)),
 )
 def _suspect(vid: Array, phase: Array, bits: int) -> tuple[Array, Array, Array, Array]:
     """A table of the suspects with the phase of each (-1: not known), whether several were seen, and a sieve before it."""
@@ -197,13 +197,13 @@ def _suspect(vid: Array, phase: Array, bits: int) -> tuple[Array, Array, Array, 
 
 
 @kernel(
-    reads(types.int64),
-    reads(types.int8),
-    reads(types.int64),
-    writes(types.int8),
-    writes(types.bool_),
-    reads(types.uint8),
-    types.int64,
+    reads(int64),
+    reads(int8),
+    reads(int64),
+    writes(int8),
+    writes(bool_),
+    reads(uint8),
+    int64,
 )
 def _sight(vid: Array, phase: Array, keys: Array, phase_of: Array, several: Array, sieve: Array, bits: int) -> None:
     """Note the phases at which suspects were seen; `phase` has one value for each row, or one for all."""
