@@ -69,7 +69,7 @@ def smallest() -> float:
 def traffic(
     xways: int, seconds: int, reports: int = PEAK_REPORTS
 ) -> Iterator[tuple[dict[str, Array], dict[str, Array]]]:
-    """Reports and balance requests, a second at a time: slow in the middle of the expressway, some entering and leaving."""
+    """Reports and balance requests, a second at a time: slow in the middle of the expressway, some come and go."""
     rng = np.random.default_rng(1)
     size = xways * reports
     xway = np.repeat(np.arange(xways, dtype=np.int32), reports)
@@ -86,7 +86,7 @@ def traffic(
         slow = (seg > 25) & (seg < 75)
         speed = np.where(slow, rng.integers(20, 50, size), rng.integers(40, 70, size)).astype(np.int16)
         lane = np.where(entered[phase], 0, rng.integers(1, 4, size)).astype(np.int8)
-        columns = dict(
+        columns: dict[str, Array] = dict(
             zip(
                 REPORT_DTYPES,
                 (np.full(size, at, np.int32), who.copy(), speed, xway, lane, direction[phase], seg, where.copy()),

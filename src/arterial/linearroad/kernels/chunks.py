@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from arterial.linearroad.kernels.compiled import Array
 from arterial.network.state import State
@@ -13,7 +14,9 @@ STAMP = "stamp"
 def read(state: State, table: str, key: str = "") -> dict[str, Array] | None:
     """The columns of a chunk, or None if there is none."""
     chunk = state.get(table, key)
-    return None if chunk is None else {name: np.asarray(chunk[name]) for name in chunk}
+    if isinstance(chunk, pl.DataFrame):
+        return {name: chunk[name].to_numpy() for name in chunk.columns}
+    return None if chunk is None else {name: np.asarray(values) for name, values in chunk.items()}
 
 
 def read_of(state: State, table: str, key: str, stamp: int) -> dict[str, Array] | None:
@@ -32,6 +35,6 @@ def stamp_of(chunk: dict[str, Array]) -> int:
     return int(chunk[STAMP][0])
 
 
-def slot(second: int, slots: int) -> str:
-    """The key of a second's or minute's chunk in a ring."""
-    return f"{second % slots:02}"
+def slot(number: int, slots: int) -> str:
+    """The key in a ring of so many slots."""
+    return f"{number % slots:02}"

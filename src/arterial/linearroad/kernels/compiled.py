@@ -13,6 +13,9 @@ import numpy as np
 from numba import njit, types
 
 Array = np.ndarray[Any, Any]
+int8, int16, int32, int64, uint8, uint32, uint64, boolean = (
+    getattr(types, name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "boolean")
+)
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba.types import int64
 
-from arterial.linearroad.kernels.compiled import kernel
+from arterial.linearroad.kernels.compiled import int64, kernel
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 

@@ -12,14 +12,14 @@ from typing import TypeVar
 import numpy as np
 
 from arterial.linearroad.kernels.accidents import find_accidents
-from arterial.linearroad.kernels.accounts import Balances, Requests, settle
+from arterial.linearroad.kernels.accounts import BalanceAt, Balances, Requests, settle
 from arterial.linearroad.kernels.compiled import Array
 from arterial.linearroad.kernels.reports import Reports
 from arterial.linearroad.kernels.statistics import gather
 from arterial.linearroad.kernels.tolls import Alerts, Charges, Notices, toll
 from arterial.linearroad.kernels.trips import follow
+from arterial.linearroad.profiles import SPEC, Profile
 from arterial.network.state import MemoryState
-
 
 T = TypeVar("T", Notices, Alerts, Charges)
 
@@ -35,9 +35,11 @@ class Answered:
 
 
 class LinearRoadKernels:
-    """One shard of Linear Road in memory, profile `spec`."""
+    """One shard of Linear Road in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, profile: Profile = SPEC, balance_at: BalanceAt | None = None) -> None:
+        self.profile = profile
+        self.balance_at: BalanceAt = balance_at or profile.balance_result_time
         self.trips, self.accidents, self.statistics, self.tolls, self.accounts = (MemoryState() for _ in range(5))
 
     def feed(self, reports: Mapping[str, Array], requests: Mapping[str, Array] | None = None) -> Answered:
@@ -47,14 +49,20 @@ class LinearRoadKernels:
         alerts = _joined(Alerts, [part[1] for part in parts])
         charges = _joined(Charges, [part[2] for part in parts])
         asked = requests or NO_REQUESTS
-        balances = settle(self.accounts, charges, Requests(asked["time"], asked["vid"], asked["qid"]))
+        requested = Requests(asked["time"], asked["vid"], asked["qid"])
+        balances = settle(self.accounts, charges, requested, self.balance_at, notices)
         return Answered(notices, alerts, charges, balances)
+
+    def forget_memos(self) -> None:
+        """Drop what can be computed again from the state, as the engine may at any time."""
+        for state in (self.trips, self.accidents, self.statistics, self.tolls, self.accounts):
+            state.memo.clear()
 
     def _minute(self, reports: Reports) -> tuple[Notices, Alerts, Charges]:
         followed = follow(self.trips, reports)
         accidents = find_accidents(self.accidents, followed)
         levels = gather(self.statistics, followed)
-        return toll(self.tolls, followed, levels, accidents)
+        return toll(self.tolls, followed, levels, accidents, self.profile)
 
 
 NO_REQUESTS = {name: np.empty(0, np.int64) for name in ("time", "vid", "qid")}
