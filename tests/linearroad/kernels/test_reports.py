@@ -32,7 +32,7 @@ def test_cells_and_places() -> None:
     for row in range(7):
         index = known.tolist().index(xways[row])
         assert cell[row] == (2 * index + int(reports.dir[row])) * 100 + int(reports.seg[row])
-        assert place[row] == reports.pos[row] + (int(reports.lane[row]) << 20) + (int(reports.speed[row]) << 25)
+        assert place[row] == int(reports.pos[row]) + (int(reports.lane[row]) << 20) + (int(reports.speed[row]) << 25)
         assert place[row] & POS_MASK == reports.pos[row]
     again, _, same = encode(reports, known)
     assert (again == cell).all()
