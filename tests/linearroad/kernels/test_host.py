@@ -69,7 +69,7 @@ def check(events: Sequence[Event], rules: Profile, seed: int, balance_at: str = 
     return [sum(row[said[name]] > 0 for row in given[name]) for name in TABLES]
 
 
-PROFILES = ["spec"]
+PROFILES = ["spec", "walmart"]
 
 
 @pytest.mark.parametrize("name", PROFILES)

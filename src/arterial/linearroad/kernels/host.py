@@ -18,6 +18,7 @@ from arterial.linearroad.kernels.reports import Reports
 from arterial.linearroad.kernels.statistics import gather
 from arterial.linearroad.kernels.tolls import Alerts, Charges, Notices, toll
 from arterial.linearroad.kernels.trips import follow
+from arterial.linearroad.kernels.walmart import answer_reports
 from arterial.linearroad.profiles import SPEC, Profile
 from arterial.network.state import MemoryState
 
@@ -59,6 +60,8 @@ class LinearRoadKernels:
             state.memo.clear()
 
     def _minute(self, reports: Reports) -> tuple[Notices, Alerts, Charges]:
+        if self.profile.chain_gap is None:
+            return answer_reports(self.trips, reports, self.profile)
         followed = follow(self.trips, reports)
         accidents = find_accidents(self.accidents, followed)
         levels = gather(self.statistics, followed)
