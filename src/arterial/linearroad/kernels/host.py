@@ -16,6 +16,7 @@ from arterial.linearroad.kernels.accounts import BalanceAt, Balances, Requests, 
 from arterial.linearroad.kernels.compiled import Array
 from arterial.linearroad.kernels.reports import Reports
 from arterial.linearroad.kernels.statistics import gather
+from arterial.linearroad.kernels.thesis import ExpenditureRequests, Expenditures, answer
 from arterial.linearroad.kernels.tolls import Alerts, Charges, Notices, toll
 from arterial.linearroad.kernels.trips import follow
 from arterial.linearroad.kernels.walmart import answer_reports
@@ -33,6 +34,7 @@ class Answered:
     alerts: Alerts
     charges: Charges
     balances: Balances
+    expenditures: Expenditures | None = None  # by profile `thesis2003`, which has them of today
 
 
 class LinearRoadKernels:
@@ -43,8 +45,17 @@ class LinearRoadKernels:
         self.balance_at: BalanceAt = balance_at or profile.balance_result_time
         self.trips, self.accidents, self.statistics, self.tolls, self.accounts = (MemoryState() for _ in range(5))
 
-    def feed(self, reports: Mapping[str, Array], requests: Mapping[str, Array] | None = None) -> Answered:
-        """The answers to the reports and the requests for a balance (time, vid, qid) of some whole seconds."""
+    def feed(
+        self,
+        reports: Mapping[str, Array],
+        requests: Mapping[str, Array] | None = None,
+        expenses: Mapping[str, Array] | None = None,
+    ) -> Answered:
+        """The answers to the reports, balance requests (time, vid, qid) and, where they are of today, expenditure
+        requests (time, vid, xway, qid) of some whole seconds.
+        """
+        if self.profile.expenditure == "today":
+            return self._thesis(reports, requests or NO_REQUESTS, expenses or NO_REQUESTS)
         parts = [self._minute(minute) for minute in Reports.of(reports).minutes()]
         notices = _joined(Notices, [part[0] for part in parts])
         alerts = _joined(Alerts, [part[1] for part in parts])
@@ -59,6 +70,14 @@ class LinearRoadKernels:
         for state in (self.trips, self.accidents, self.statistics, self.tolls, self.accounts):
             state.memo.clear()
 
+    def _thesis(
+        self, reports: Mapping[str, Array], asked: Mapping[str, Array], expenses: Mapping[str, Array]
+    ) -> Answered:
+        requests = Requests(asked["time"], asked["vid"], asked["qid"])
+        spending = ExpenditureRequests(expenses["time"], expenses["vid"], expenses["xway"], expenses["qid"])
+        given = answer(self.trips, Reports.of(reports), requests, spending, self.profile)
+        return Answered(given.notices, given.alerts, NO_CHARGES, given.balances, given.expenditures)
+
     def _minute(self, reports: Reports) -> tuple[Notices, Alerts, Charges]:
         if self.profile.chain_gap is None:
             return answer_reports(self.trips, reports, self.profile)
@@ -68,7 +87,8 @@ class LinearRoadKernels:
         return toll(self.tolls, followed, levels, accidents, self.profile)
 
 
-NO_REQUESTS = {name: np.empty(0, np.int64) for name in ("time", "vid", "qid")}
+NO_REQUESTS = {name: np.empty(0, np.int64) for name in ("time", "vid", "xway", "qid")}
+NO_CHARGES = Charges(*(np.empty(0, np.int64) for _ in range(3)))
 
 
 def _joined(kind: type[T], parts: list[T]) -> T:

@@ -24,17 +24,18 @@ NOBODY = -1
 class Table:
     """Rows of typed columns by a key of at least 0, in an open hash table that is at most half full."""
 
-    def __init__(self, dtypes: Mapping[str, type[np.generic]], rows: int = 0) -> None:
+    def __init__(self, dtypes: Mapping[str, type[np.generic]], name: str = "") -> None:
         self.dtypes = dtypes
+        self.name = name
         self.used = 0
         self.trains = 0  # that changed it
-        self.keys, self.columns = self._space(rows)
+        self.keys, self.columns = self._space(0)
 
     @classmethod
-    def open(cls, state: State, dtypes: Mapping[str, type[np.generic]]) -> Table:
-        """The table that the last train left."""
-        table = state.memo.get("table")
-        return table if isinstance(table, cls) else cls._restored(state, dtypes)
+    def open(cls, state: State, dtypes: Mapping[str, type[np.generic]], name: str = "") -> Table:
+        """The table of that name that the last train left; a name is needed where a state has more than one."""
+        table = state.memo.get(f"{name}table")
+        return table if isinstance(table, cls) else cls._restored(state, dtypes, name)
 
     def find(self, keys: Array) -> Array:
         """The slots of these keys, `NOBODY` where there is none."""
@@ -52,7 +53,7 @@ class Table:
 
     def save(self, state: State, changed: Array) -> None:
         """Log the rows in these slots and write the piece whose turn it is; the table itself stays in the memo."""
-        state.memo["table"] = self
+        state.memo[f"{self.name}table"] = self
         if changed.size == 0:
             return
         self.trains += 1
@@ -60,18 +61,18 @@ class Table:
         piece = slots_of_piece(self.trains % PIECES, self.keys)
         for table, slots in (("log", changed), ("piece", piece)):
             rows = {name: values[slots] for name, values in self.columns.items()}
-            chunks.write(state, table, key, self.trains, {"key": narrowed(self.keys[slots]), **rows})
+            chunks.write(state, self.name + table, key, self.trains, {"key": narrowed(self.keys[slots]), **rows})
 
     @classmethod
-    def _restored(cls, state: State, dtypes: Mapping[str, type[np.generic]]) -> Table:
-        table = cls(dtypes)
+    def _restored(cls, state: State, dtypes: Mapping[str, type[np.generic]], name: str) -> Table:
+        table = cls(dtypes, name)
         written = np.zeros(PIECES, np.int64)
-        for key in state.keys("piece"):
-            if (chunk := chunks.read(state, "piece", key)) is not None:
+        for key in state.keys(f"{name}piece"):
+            if (chunk := chunks.read(state, f"{name}piece", key)) is not None:
                 written[int(key)] = chunks.stamp_of(chunk)
                 table._put(chunk, slice(None))
-        log = [chunk for key in state.keys("log") if (chunk := chunks.read(state, "log", key)) is not None]
-        for chunk in sorted(log, key=chunks.stamp_of):
+        log = [chunks.read(state, f"{name}log", key) for key in state.keys(f"{name}log")]
+        for chunk in sorted((chunk for chunk in log if chunk is not None), key=chunks.stamp_of):
             keys = chunk["key"].astype(np.int64)
             table._put(chunk, written[pieces_of(keys)] < chunks.stamp_of(chunk))
             table.trains = chunks.stamp_of(chunk)
