@@ -26,7 +26,9 @@ def city(seed: int, *, crowd: int = 90, seconds: int = 500) -> list[Report]:
             pos = seg * 5280 + rng.randrange(5280)
             stuck = 0
             for _ in range(rng.randrange(1, 14)):
-                speed = rng.choice([20, 30, 39, 40, 41, rng.randrange(101)] if not jam else [20, 39, 40, 40, 40, 41, 30])
+                speed = rng.choice(
+                    [20, 30, 39, 40, 41, rng.randrange(101)] if not jam else [20, 39, 40, 40, 40, 41, 30]
+                )
                 report = Report(time, vid, speed, xway, lane, direction, seg, pos)
                 if time >= 0 and rng.random() < 0.97:
                     reports.setdefault((vid, time), report)

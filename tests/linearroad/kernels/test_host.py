@@ -1,64 +1,115 @@
-"""The kernels together against the plain model, on random cities cut at random into trains."""
+"""The kernels together against the interpreter, on random cities cut at random into trains."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from dataclasses import astuple
+from itertools import groupby
 
 import numpy as np
 import pytest
 
 from arterial.linearroad.kernels.host import LinearRoadKernels
-from tests.linearroad.kernels.cities import city, columns, cuts
-from tests.linearroad.kernels.model import Model, Report
+from arterial.linearroad.kernels.reports import REPORT_DTYPES
+from arterial.linearroad.profiles import Profile, profile
+from arterial.linearroad.reference import Event, answer
+from tests.linearroad.cases import CASES, Case
+from tests.linearroad.cities import generate, small
+from tests.linearroad.kernels.jams import jam
+
+TABLES = ("notices", "alerts", "balances")
 
 
-def rows(table: object, *names: str) -> list[tuple[int, ...]]:
+def rows(table: object) -> list[tuple[int, ...]]:
     """A table of answers as tuples."""
-    return list(zip(*(getattr(table, name).tolist() for name in names), strict=True))
+    return list(zip(*(column.tolist() for column in astuple(table)), strict=True))  # type: ignore[call-overload]
 
 
-def run(reports: list[Report], rng: random.Random, requests: list[tuple[int, int, int]]) -> tuple[list, list, list, list]:
+def columns(events: Sequence[Event], kind: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """The events of one type as columns, read-only as a train's are."""
+    made = {name: np.array([getattr(e, name) for e in events if e.type == kind], np.int64) for name in names}
+    for values in made.values():
+        values.flags.writeable = False
+    return made
+
+
+def trains(events: Sequence[Event], rng: random.Random) -> list[list[Event]]:
+    """The events cut at random between seconds."""
+    how_often = rng.choice([0.0, 0.05, 0.3, 1.0])
+    cut: list[list[Event]] = [[]]
+    for _, second in groupby(sorted(events, key=lambda event: event.time), key=lambda event: event.time):
+        if rng.random() < how_often:
+            cut.append([])
+        cut[-1].extend(second)
+    return cut
+
+
+def run(events: Sequence[Event], rules: Profile, rng: random.Random, balance_at: str) -> dict[str, list]:
     """All answers of the kernels."""
-    kernels = LinearRoadKernels()
-    notices, alerts, charges, balances = [], [], [], []
-    bounds = cuts(reports, rng)
-    for n, (start, stop) in enumerate(zip(bounds, bounds[1:], strict=False)):
-        last = n == len(bounds) - 2
-        after = -1 if n == 0 else reports[start - 1].time
-        through = 10**6 if last else reports[stop - 1].time
-        now = [r for r in requests if after < r[0] <= through]
-        asked = {name: np.array([r[i] for r in now], np.int64) for i, name in enumerate(("time", "vid", "qid"))}
+    kernels = LinearRoadKernels(rules, "last_notice" if balance_at == "last_notice" else None)
+    given: dict[str, list] = {name: [] for name in TABLES}
+    for train in trains(events, rng):
         if rng.random() < 0.1:
-            kernels.accounts.memo.clear()
-        answered = kernels.feed(columns(reports[start:stop]), asked)
-        notices += rows(answered.notices, "vid", "time", "lav", "toll")
-        alerts += rows(answered.alerts, "time", "vid", "xway", "seg", "dir")
-        charges += rows(answered.charges, "vid", "time", "toll")
-        balances += rows(answered.balances, "time", "qid", "result_time", "balance")
-    return notices, alerts, charges, balances
+            kernels.forget_memos()
+        answered = kernels.feed(
+            columns(train, 0, tuple(REPORT_DTYPES)),
+            columns(train, 2, ("time", "vid", "qid")),
+            columns(train, 3, ("time", "vid", "xway", "qid")),
+        )
+        for name in TABLES:
+            given[name] += rows(getattr(answered, name))
+        if answered.expenditures is not None:
+            given.setdefault("expenditures", []).extend(rows(answered.expenditures))
+    given["balances"] = [(time, result, qid, amount) for time, qid, result, amount in given["balances"]]
+    return given
 
 
-def check(seed: int) -> tuple[int, int, int]:
-    """Compare one city; the number of its alerts, charges and accidents."""
-    rng = random.Random(seed)
-    reports = city(seed)
-    model = Model(reports)
-    vids = sorted({r.vid for r in reports})
-    requests = sorted((rng.randrange(520), rng.choice(vids), qid) for qid in range(200))
-    notices, alerts, charges, balances = run(reports, rng, requests)
-    assert notices == model.notices, seed
-    assert alerts == model.alerts, seed
-    assert charges == model.charges, seed
-    assert balances == [(t, qid, *model.balance(vid, t)) for t, vid, qid in requests], seed
-    return len(alerts), len(charges), len(model.accidents)
+def check(events: Sequence[Event], rules: Profile, seed: int, balance_at: str = "request") -> list[int]:
+    """Compare one city; how many answers of each kind it has that say something."""
+    expected = answer(events, (), (), rules, balance_at=balance_at)  # type: ignore[arg-type]
+    given = run(events, rules, random.Random(seed), balance_at)
+    for name in given:
+        assert sorted(given[name]) == sorted(getattr(expected, name)), (name, rules.name, seed)
+    said = {"notices": 3, "alerts": 1, "balances": 3}
+    return [sum(row[said[name]] > 0 for row in given[name]) for name in TABLES]
 
 
-def test_random_cities() -> None:
-    seen = np.array([check(seed) for seed in range(60)]).sum(axis=0)
-    assert seen.min() > 100, "these cities test something"
+PROFILES = ["spec", "walmart", "thesis2003"]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_small_cities(name: str) -> None:
+    seen = np.array([check(generate(seed).events, small(name), seed) for seed in range(100)]).sum(axis=0)
+    assert seen.min() > 10, "these cities test something"
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_jams(name: str) -> None:
+    seen = np.array([check(jam(seed), profile(name), seed) for seed in range(12)]).sum(axis=0)
+    assert seen.min() > 10, "these cities test something"
+
+
+@pytest.mark.parametrize("name", ["spec", "walmart"])
+def test_balances_at_the_last_notice(name: str) -> None:
+    for seed in range(20):
+        check(generate(seed).events, small(name), seed, "last_notice")
+    for seed in range(3):
+        check(jam(seed), profile(name), seed, "last_notice")
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.profile.name in PROFILES], ids=lambda case: case.name)
+def test_case(case: Case) -> None:
+    given = run(case.events, case.profile, random.Random(0), case.balance_at)
+    for table, expected in case.expected.items():
+        if table in given:
+            assert case.seen(table, given[table]) == sorted(expected), case.rule
 
 
 @pytest.mark.slow
-def test_many_random_cities() -> None:
-    for seed in range(1000, 3000):
-        check(seed)
+@pytest.mark.parametrize("name", PROFILES)
+def test_thousands_of_cities(name: str) -> None:
+    for seed in range(10_000, 14_000):
+        check(generate(seed).events, small(name), seed)
+    for seed in range(10_000, 10_300):
+        check(jam(seed), profile(name), seed)

@@ -1,7 +1,7 @@
 """Stopped vehicles and accidents (VLDB 2004, §3.2.2): two or more vehicles stopped in one place of a travel lane.
 
-A report that is the fourth or later in one place makes its vehicle stopped there for 30 seconds, `[t, t + 30)`. An accident is in
-every second in which two vehicles are stopped in one place, and a minute has it if one of its seconds does.
+A report that is the fourth or later in one place makes its vehicle stopped there for 30 seconds, `[t, t + 30)`. An
+accident is in every second in which two vehicles are stopped in one place; a minute has it if one of its seconds does.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
 
 from arterial.linearroad.city import EXIT_LANE, MINUTE_SECONDS, REPORT_SECONDS, SEGMENT_FEET, SEGMENTS
-from arterial.linearroad.kernels.compiled import Array, kernel, reads, writes
+from arterial.linearroad.kernels import chunks
+from arterial.linearroad.kernels.compiled import Array, int32, int64, kernel, reads, several, writes
 from arterial.linearroad.kernels.reports import LANE_SHIFT, PLACE_MASK, POS_MASK, RUN_SHIFT
 from arterial.linearroad.kernels.trips import Followed
 from arterial.network.state import State
@@ -34,11 +34,14 @@ def find_accidents(state: State, followed: Followed) -> Accidents:
     stopped = followed.stopped
     if stopped.size == 0:
         return NO_ACCIDENTS
-    known = state.get("stops") or NO_STOPS
+    known = chunks.read(state, "stops") or NO_STOPS
     road = followed.cell[stopped].astype(np.int64) // SEGMENTS
     place = (road << RUN_SHIFT) | (followed.place[stopped] & PLACE_MASK)
     *stops, minute, cell = meet(
-        followed.reports.time[stopped], followed.reports.vid[stopped], place, *(np.asarray(known[n]) for n in STOP_NAMES)
+        followed.reports.time[stopped],
+        followed.reports.vid[stopped],
+        place,
+        *(known[n] for n in STOP_NAMES),
     )
     state.put("stops", "", dict(zip(STOP_NAMES, stops, strict=True)))
     return Accidents(minute, cell)
@@ -51,24 +54,22 @@ NEVER = -REPORT_SECONDS
 
 
 @kernel(
-    reads(types.int32),
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int32),
-    reads(types.int64),
-    reads(types.int32),
-    gives=types.Tuple(
-        (
-            writes(types.int64),
-            writes(types.int64),
-            writes(types.int32),
-            writes(types.int64),
-            writes(types.int32),
-            writes(types.int32),
-            writes(types.int32),
-        )
+    reads(int32),
+    reads(int64),
+    reads(int64),
+    reads(int64),
+    reads(int64),
+    reads(int32),
+    reads(int64),
+    reads(int32),
+    gives=several(
+        writes(int64),
+        writes(int64),
+        writes(int32),
+        writes(int64),
+        writes(int32),
+        writes(int32),
+        writes(int32),
     ),
 )
 def meet(

@@ -1,25 +1,24 @@
-"""Accounts and account balances (VLDB 2004, §3.2.3): what was charged to each vehicle, over every expressway.
-
-The accounts of a shard are one hash table in memory. In the state they are a log of the charges, a chunk a train, and a snapshot in
-64 pieces of which each train writes one: a piece is never older than the log, and a train writes little. A train that
-finds the table in the memo reads nothing; otherwise the table is built again from the pieces and the log.
-"""
+"""Accounts and account balances (VLDB 2004, §3.2.3): what was charged to each vehicle, over every expressway."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from numba import types
 
-from arterial.linearroad.kernels.compiled import Array, kernel, narrowed, reads, writes
-from arterial.linearroad.kernels.hashing import bits_for, home
-from arterial.linearroad.kernels.tolls import Charges
+from arterial.linearroad.kernels.compiled import Array, column, int32, int64, kernel, reads, writes
+from arterial.linearroad.kernels.table import Table
+from arterial.linearroad.kernels.tolls import Charges, Notices
 from arterial.network.state import State
 
-PIECE_BITS = 6
-PIECES = 1 << PIECE_BITS
-FRESH_SECONDS = 60  # a last charge older than this is no longer the time of the balance (rule 17)
+ACCURATE_SECONDS = 60  # a last charge older than this is no longer the time of the balance (rule 17)
+
+BalanceAt = Literal["last_charge", "request", "last_notice"]
+"""Of when the balance in an answer is: `Profile.balance_result_time`, or what the dialect `original` wants."""
+
+COLUMNS: dict[str, type[np.generic]] = {"balance": np.int64, "charged": np.int32}
+NOTICE_COLUMNS: dict[str, type[np.generic]] = {"noticed": np.int32, "balance_noticed": np.int64}
 
 
 @dataclass(frozen=True)
@@ -41,219 +40,138 @@ class Balances:
     balance: Array
 
 
-@dataclass(frozen=True)
-class Accounts:
-    """An open hash table of accounts; `vid` is -1 where there is none."""
+def settle(
+    state: State, charges: Charges, requests: Requests, at: BalanceAt = "last_charge", notices: Notices | None = None
+) -> Balances:
+    """Book the charges and answer the requests, each after all charges of its second.
 
-    vid: Array
-    balance: Array
-    charged: Array  # time of the last charge
-    used: int
-    trains: int  # that brought charges
-
-    @classmethod
-    def empty(cls, rows: int = 0, trains: int = 0) -> Accounts:
-        """A table with room for so many accounts."""
-        size = 1 << int(bits_for(rows))
-        return cls(np.full(size, -1, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int32), 0, trains)
-
-    @property
-    def bits(self) -> int:
-        """The size as a power of two."""
-        return self.vid.size.bit_length() - 1
-
-
-def settle(state: State, charges: Charges, requests: Requests) -> Balances:
-    """Book the charges and answer the requests, each after all charges of its second."""
-    accounts = state.memo.get("accounts")
-    if accounts is None:
-        accounts = _restore(state)
-    accounts = _with_room(accounts, charges.vid.size)
-    time, vid, toll = charges.time.astype(np.int32), charges.vid.astype(np.int64), charges.toll.astype(np.int64)
-    asked = requests.time.astype(np.int32)
-    result_time = np.empty(asked.size, np.int32)
-    balance = np.empty(asked.size, np.int64)
-    used = accounts.used + book_and_answer(
-        time, vid, toll, asked, requests.vid.astype(np.int64), result_time, balance,
-        accounts.vid, accounts.balance, accounts.charged,
-    )  # fmt: skip
-    trains = accounts.trains + (1 if vid.size else 0)
-    accounts = Accounts(accounts.vid, accounts.balance, accounts.charged, used, trains)
-    if vid.size:
-        _save(state, accounts, Charges(vid, time, toll))
-    state.memo["accounts"] = accounts
+    State: a table of accounts. Notices are needed, and remembered, only for balances at the last notice.
+    """
+    remember = at == "last_notice" and notices is not None
+    table = Table.open(state, COLUMNS | NOTICE_COLUMNS if at == "last_notice" else COLUMNS)
+    charged = column(charges.vid, np.int64)
+    noticed = column(notices.vid, np.int64) if remember and notices is not None else np.empty(0, np.int64)
+    changed = table.insert(np.concatenate([charged, noticed]))
+    asked = column(requests.time, np.int32)
+    slots = table.find(column(requests.vid, np.int64))
+    balance, result_time = np.zeros(asked.size, np.int64), asked.copy()
+    columns = table.columns
+    if remember and notices is not None:
+        book_and_answer_at_notice(
+            column(charges.time, np.int32),
+            changed[: charged.size],
+            column(charges.toll, np.int64),
+            column(notices.time, np.int32),
+            changed[charged.size :],
+            asked,
+            slots,
+            result_time,
+            balance,
+            columns["balance"],
+            columns["noticed"],
+            columns["balance_noticed"],
+        )
+    else:
+        book_and_answer(
+            column(charges.time, np.int32),
+            changed,
+            column(charges.toll, np.int64),
+            asked,
+            slots,
+            ACCURATE_SECONDS if at == "last_charge" else -1,
+            result_time,
+            balance,
+            columns["balance"],
+            columns["charged"],
+        )
+    table.save(state, changed)
     return Balances(requests.time, requests.qid, result_time, balance)
 
 
-def _with_room(accounts: Accounts, more: int) -> Accounts:
-    """A table that is at most half full after so many new accounts."""
-    if 2 * (accounts.used + more) <= accounts.vid.size:
-        return accounts
-    larger = Accounts.empty(2 * (accounts.used + more), accounts.trains)
-    kept = accounts.vid >= 0
-    used = put_accounts(
-        accounts.vid[kept], accounts.balance[kept], accounts.charged[kept], larger.vid, larger.balance, larger.charged
-    )
-    return Accounts(larger.vid, larger.balance, larger.charged, used, accounts.trains)
-
-
-def _save(state: State, accounts: Accounts, charges: Charges) -> None:
-    """Write the train's charges to the log, and the snapshot's piece whose turn it is."""
-    turn = accounts.trains % PIECES
-    number = np.array([accounts.trains], np.int64)
-    vid, balance, charged = piece_of(turn, accounts.vid, accounts.balance, accounts.charged)
-    state.put(
-        "piece", f"{turn:02}", {"train": number, "vid": narrowed(vid), "balance": balance, "charged": charged}
-    )  # fmt: skip
-    state.put(
-        "log",
-        f"{turn:02}",
-        {"train": number, "vid": narrowed(charges.vid), "time": charges.time, "toll": charges.toll.astype(np.int32)},
-    )
-
-
-def _restore(state: State) -> Accounts:
-    """The table again, from every piece and the charges that came after it."""
-    pieces = [(int(key), state.get("piece", key)) for key in state.keys("piece")]
-    logs = [chunk for key in state.keys("log") if (chunk := state.get("log", key)) is not None]
-    logs.sort(key=lambda chunk: int(chunk["train"][0]))
-    written = np.zeros(PIECES, np.int64)
-    accounts = Accounts.empty(sum(c["vid"].size for _, c in pieces if c is not None))
-    used = 0
-    for turn, chunk in pieces:
-        if chunk is not None:
-            written[turn] = int(chunk["train"][0])
-            used += put_accounts(
-                np.asarray(chunk["vid"]).astype(np.int64), np.asarray(chunk["balance"]), np.asarray(chunk["charged"]),
-                accounts.vid, accounts.balance, accounts.charged,
-            )  # fmt: skip
-    trains = max((int(chunk["train"][0]) for chunk in logs), default=0)
-    accounts = Accounts(accounts.vid, accounts.balance, accounts.charged, used, trains)
-    for chunk in logs:
-        vid = np.asarray(chunk["vid"]).astype(np.int64)
-        later = written[pieces_of(vid)] < int(chunk["train"][0])
-        vid, time = vid[later], np.asarray(chunk["time"])[later]
-        toll = np.asarray(chunk["toll"])[later].astype(np.int64)
-        accounts = _with_room(accounts, vid.size)
-        none, nothing = np.empty(0, np.int32), np.empty(0, np.int64)
-        used = accounts.used + book_and_answer(
-            time, vid, toll, none, nothing, none, nothing, accounts.vid, accounts.balance, accounts.charged
-        )
-        accounts = Accounts(accounts.vid, accounts.balance, accounts.charged, used, trains)
-    return accounts
-
-
 @kernel(
-    reads(types.int32),
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int32),
-    reads(types.int64),
-    writes(types.int32),
-    writes(types.int64),
-    writes(types.int64),
-    writes(types.int64),
-    writes(types.int32),
-    gives=types.int64,
+    reads(int32),
+    reads(int64),
+    reads(int64),
+    reads(int32),
+    reads(int64),
+    int64,
+    writes(int32),
+    writes(int64),
+    writes(int64),
+    writes(int32),
 )
 def book_and_answer(
     time: Array,
-    vid: Array,
+    account: Array,
     toll: Array,
+    asked: Array,
+    asking: Array,
+    accurate: int,
+    result_time: Array,
+    answer: Array,
+    balance: Array,
+    charged: Array,
+) -> None:
+    """Book charges and answer requests in the order of time, charges of a second first; an account of -1 is unknown.
+
+    An answer is of the last charge unless that is more than `accurate` seconds old; `charged` is one more than its
+    time, 0 if there was none.
+    """
+    row = 0
+    for request in range(asked.size + 1):
+        while row < time.size and (request == asked.size or time[row] <= asked[request]):
+            balance[account[row]] += toll[row]
+            charged[account[row]] = time[row] + 1
+            row += 1
+        if request < asked.size and asking[request] >= 0:
+            answer[request] = balance[asking[request]]
+            last = charged[asking[request]] - 1
+            if last >= 0 and asked[request] - last <= accurate:
+                result_time[request] = last
+
+
+@kernel(
+    reads(int32),
+    reads(int64),
+    reads(int64),
+    reads(int32),
+    reads(int64),
+    reads(int32),
+    reads(int64),
+    writes(int32),
+    writes(int64),
+    writes(int64),
+    writes(int32),
+    writes(int64),
+)
+def book_and_answer_at_notice(
+    time: Array,
+    account: Array,
+    toll: Array,
+    notice_time: Array,
+    notice_account: Array,
     asked: Array,
     asking: Array,
     result_time: Array,
     answer: Array,
-    keys: Array,
     balance: Array,
-    charged: Array,
-) -> int:
-    """Book charges and answer requests in the order of time, charges of a second first; the number of new accounts."""
-    mask = keys.size - 1
-    bits = 0
-    while (1 << bits) < keys.size:
-        bits += 1
-    new = 0
+    noticed: Array,
+    balance_noticed: Array,
+) -> None:
+    """The same, but an answer is of the last notice, whose time `noticed` has in the same way."""
     row = 0
+    notice = 0
     for request in range(asked.size + 1):
-        until = asked[request] if request < asked.size else np.int32(2147483647)
-        while row < vid.size and time[row] <= until:
-            slot = home(vid[row], bits)
-            while keys[slot] != -1 and keys[slot] != vid[row]:
-                slot = (slot + 1) & mask
-            if keys[slot] == -1:
-                keys[slot] = vid[row]
-                new += 1
-            balance[slot] += toll[row]
-            charged[slot] = time[row]
-            row += 1
-        if request < asked.size:
-            slot = home(asking[request], bits)
-            while keys[slot] != -1 and keys[slot] != asking[request]:
-                slot = (slot + 1) & mask
-            answer[request] = 0
-            result_time[request] = until
-            if keys[slot] != -1:
-                answer[request] = balance[slot]
-                if charged[slot] >= until - FRESH_SECONDS:
-                    result_time[request] = charged[slot]
-    return new
-
-
-@kernel(
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int32),
-    writes(types.int64),
-    writes(types.int64),
-    writes(types.int32),
-    gives=types.int64,
-)
-def put_accounts(vid: Array, amount: Array, time: Array, keys: Array, balance: Array, charged: Array) -> int:
-    """Put accounts that are not in the table into it; how many."""
-    mask = keys.size - 1
-    bits = 0
-    while (1 << bits) < keys.size:
-        bits += 1
-    for row in range(vid.size):
-        slot = home(vid[row], bits)
-        while keys[slot] != -1:
-            slot = (slot + 1) & mask
-        keys[slot], balance[slot], charged[slot] = vid[row], amount[row], time[row]
-    return vid.size
-
-
-@kernel(
-    types.int64,
-    reads(types.int64),
-    reads(types.int64),
-    reads(types.int32),
-    gives=types.Tuple((writes(types.int64), writes(types.int64), writes(types.int32))),
-)
-def piece_of(piece: int, keys: Array, balance: Array, charged: Array) -> tuple[Array, Array, Array]:
-    """The accounts of one piece: those whose home is in that part of the table, wherever probing put them."""
-    mask = keys.size - 1
-    first = (piece * keys.size) >> PIECE_BITS
-    end = ((piece + 1) * keys.size) >> PIECE_BITS
-    rows = np.empty(keys.size, np.int64) if keys.size < PIECES else np.empty(4 * (end - first) + 64, np.int64)
-    found = 0
-    at = first
-    while at - first < keys.size and (at < end or keys[at & mask] != -1 or keys.size < PIECES):
-        slot = at & mask
-        if keys[slot] != -1 and home(keys[slot], PIECE_BITS) == piece:
-            if found == rows.size:
-                rows = np.concatenate((rows, np.empty(rows.size, np.int64)))
-            rows[found] = slot
-            found += 1
-        at += 1
-    rows = rows[:found]
-    return keys[rows], balance[rows], charged[rows]
-
-
-@kernel(reads(types.int64), gives=writes(types.int64))
-def pieces_of(vid: Array) -> Array:
-    """The piece that each vehicle's account belongs to."""
-    pieces = np.empty(vid.size, np.int64)
-    for row in range(vid.size):
-        pieces[row] = home(vid[row], PIECE_BITS)
-    return pieces
+        while notice < notice_time.size and (request == asked.size or notice_time[notice] <= asked[request]):
+            while row < time.size and time[row] <= notice_time[notice]:
+                balance[account[row]] += toll[row]
+                row += 1
+            noticed[notice_account[notice]] = notice_time[notice] + 1
+            balance_noticed[notice_account[notice]] = balance[notice_account[notice]]
+            notice += 1
+        if request < asked.size and asking[request] >= 0 and noticed[asking[request]] > 0:
+            answer[request] = balance_noticed[asking[request]]
+            result_time[request] = noticed[asking[request]] - 1
+    while row < time.size:
+        balance[account[row]] += toll[row]
+        row += 1

@@ -13,6 +13,9 @@ import numpy as np
 from numba import njit, types
 
 Array = np.ndarray[Any, Any]
+int8, int16, int32, int64, uint8, uint32, uint64, boolean = (
+    getattr(types, name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "boolean")
+)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -24,6 +27,11 @@ def reads(dtype: types.Type) -> types.Array:
 def writes(dtype: types.Type) -> types.Array:
     """The type of a column that a kernel fills or gives back."""
     return types.Array(dtype, 1, "C")
+
+
+def several(*results: types.Type) -> types.Type:
+    """The type of what a kernel gives that gives more than one thing."""
+    return types.Tuple(results)  # type: ignore[no-untyped-call]
 
 
 def kernel(*arguments: types.Type, gives: types.Type = types.void) -> Callable[[F], F]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
-from numba import types
 
 from arterial.linearroad.city import MINUTE_SECONDS, SEGMENTS
-from arterial.linearroad.kernels.compiled import Array, column, kernel, reads, writes
+from arterial.linearroad.kernels.compiled import Array, column, int8, int16, int32, int64, kernel, reads, uint32, writes
 
 SPEED_SHIFT = 25
 RUN_SHIFT = 23
@@ -56,7 +56,7 @@ class Reports:
     def seconds(self) -> list[tuple[int, int, int]]:
         """Each second that has reports, with its first row and the row after its last."""
         bounds = [0, *(np.flatnonzero(np.diff(self.time)) + 1).tolist(), len(self)]
-        return [(int(self.time[a]), a, b) for a, b in zip(bounds, bounds[1:], strict=False) if b > a]
+        return [(int(self.time[a]), a, b) for a, b in pairwise(bounds) if b > a]
 
 
 REPORT_DTYPES: dict[str, type[np.generic]] = {
@@ -90,17 +90,17 @@ def encode(reports: Reports, xways: Array) -> tuple[Array, Array, Array]:
 
 
 @kernel(
-    types.int64,
-    reads(types.int32),
-    reads(types.int8),
-    reads(types.int16),
-    reads(types.int32),
-    reads(types.int8),
-    reads(types.int16),
-    reads(types.int32),
-    writes(types.int32),
-    writes(types.uint32),
-    gives=types.int64,
+    int64,
+    reads(int32),
+    reads(int8),
+    reads(int16),
+    reads(int32),
+    reads(int8),
+    reads(int16),
+    reads(int32),
+    writes(int32),
+    writes(uint32),
+    gives=int64,
 )
 def _encode(
     start: int,

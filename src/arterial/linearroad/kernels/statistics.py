@@ -1,8 +1,8 @@
 """Segment statistics (VLDB 2004, §3.2.2): vehicles of a segment and minute, and the latest average velocity, exactly.
 
-A minute's mean is the mean over vehicles of each vehicle's mean speed. Along a trip a vehicle has one or two reports in a segment
-and minute, so twice the sum of the means is a whole number that every report changes; the rare other vehicles come as
-`Uneven`. Means are never rounded before the end: a velocity of exactly 40 stays 40.
+A minute's mean is the mean over vehicles of each vehicle's mean speed. Along a trip a vehicle has one or two reports in
+a segment and minute, so twice the sum of the means is a whole number that every report changes; the rare other vehicles
+come as `Uneven`. Means are never rounded before the end: a velocity of exactly 40 stays 40.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numba import types
 
 from arterial.linearroad.city import LAV_MINUTES, MINUTE_SECONDS, REPORT_SECONDS, SEGMENTS
-from arterial.linearroad.kernels.compiled import Array, kernel, reads, writes
+from arterial.linearroad.kernels import chunks
+from arterial.linearroad.kernels.compiled import Array, int8, int16, int32, kernel, reads, uint8, writes
 from arterial.linearroad.kernels.trips import Followed
 from arterial.linearroad.kernels.uneven import Uneven
-from arterial.network.state import Chunk, State
+from arterial.network.state import State
 
 NO_LAV = -1
+"""Where nobody reported in any of the five minutes."""
 
 
 @dataclass(frozen=True)
@@ -36,98 +37,91 @@ def gather(state: State, followed: Followed) -> Levels | None:
 
     State: the minute that is under way, and the five before it in a ring.
     """
-    chunk = state.get("minute")
+    chunk = chunks.read(state, "minute")
     levels = None
-    if chunk is None or int(chunk["minute"][0]) != followed.minute:
+    if chunk is None or chunks.stamp_of(chunk) != followed.minute:
         if chunk is not None:
+            assert followed.uneven is not None, "a minute ends together with its trips"
             _close(state, chunk, followed.uneven)
         levels = _levels(state, followed.minute, followed.cells)
-        cars = doubled = np.empty(0, np.int32)
-    else:
-        cars, doubled = np.asarray(chunk["cars"]), np.asarray(chunk["doubled"])
-    cars, doubled = _grown(cars, followed.cells), _grown(doubled, followed.cells)
+        chunk = NOTHING
+    cars, doubled = grown(chunk["cars"], followed.cells), grown(chunk["doubled"], followed.cells)
     reports = followed.reports
     add_reports(reports.time, followed.cell, reports.speed, followed.prev_seg, followed.prev_speed, cars, doubled)
-    state.put("minute", "", {"minute": np.array([followed.minute], np.int32), "cars": cars, "doubled": doubled})
+    chunks.write(state, "minute", "", followed.minute, {"cars": cars, "doubled": doubled})
     return levels
 
 
-def _close(state: State, chunk: Chunk, uneven: Uneven | None) -> None:
+def grown(values: Array, cells: int) -> Array:
+    """A copy with zeros for the cells that are new."""
+    larger = np.zeros(max(cells, values.size), values.dtype)
+    larger[: values.size] = values
+    return larger
+
+
+def _close(state: State, chunk: dict[str, Array], uneven: Uneven) -> None:
     """Put the minute into the ring, the uneven vehicles apart from the others."""
-    minute = int(chunk["minute"][0])
-    cars, doubled = np.array(chunk["cars"]), np.array(chunk["doubled"])
-    assert uneven is not None, "a minute ends together with its trips"
+    minute = chunks.stamp_of(chunk)
+    cars, doubled = chunk["cars"].copy(), chunk["doubled"].copy()
     np.subtract.at(cars, uneven.cell, uneven.trips.astype(np.int32))
     np.subtract.at(doubled, uneven.cell, uneven.doubled.astype(np.int32))
-    state.put(
-        "history",
-        str(minute % LAV_MINUTES),
-        {
-            "minute": np.array([minute], np.int32),
-            "cars": cars,
-            "doubled": doubled,
-            "uneven_cell": uneven.cell.astype(np.int32),
-            "uneven_reports": uneven.reports.astype(np.int16),
-            "uneven_speed_sum": uneven.speed_sum.astype(np.int32),
-        },
+    apart: dict[str, Array] = {
+        "uneven_cell": uneven.cell.astype(np.int32),
+        "uneven_reports": uneven.reports.astype(np.int16),
+        "uneven_speed_sum": uneven.speed_sum.astype(np.int32),
+    }
+    chunks.write(
+        state, "history", chunks.slot(minute, LAV_MINUTES), minute, {"cars": cars, "doubled": doubled, **apart}
     )
 
 
 def _levels(state: State, minute: int, cells: int) -> Levels:
     """The levels that hold in a minute, from the five minutes before it."""
-    chunks = [state.get("history", str((minute - back) % LAV_MINUTES)) for back in range(1, LAV_MINUTES + 1)]
-    kept = [
-        chunk if chunk is not None and int(chunk["minute"][0]) == minute - back else None
-        for back, chunk in enumerate(chunks, 1)
+    before = [
+        chunks.read_of(state, "history", chunks.slot(minute - back, LAV_MINUTES), minute - back) or NOTHING
+        for back in range(1, LAV_MINUTES + 1)
     ]
-    cars = np.concatenate([_grown(np.asarray(c["cars"]) if c else NO_CELLS, cells) for c in kept])
-    doubled = np.concatenate([_grown(np.asarray(c["doubled"]) if c else NO_CELLS, cells) for c in kept])
+    cars = np.concatenate([grown(chunk["cars"], cells) for chunk in before])
+    doubled = np.concatenate([grown(chunk["doubled"], cells) for chunk in before])
     lav = average_velocity(cars, doubled)
     counted = cars[:cells].copy()
-    odd: dict[int, list[tuple[int, Fraction]]] = {}
-    for back, chunk in enumerate(kept):
-        if chunk is not None and chunk["uneven_cell"].size:
-            rows = zip(*(chunk[f"uneven_{name}"].tolist() for name in ("cell", "speed_sum", "reports")), strict=True)
-            for cell, speed_sum, reports in rows:
-                odd.setdefault(cell, []).append((back, Fraction(speed_sum, reports)))
-                counted[cell] += back == 0
-    for cell in np.flatnonzero(lav == UNDECIDED).tolist():
-        odd.setdefault(cell, [])
-    for cell, vehicles in odd.items():
-        lav[cell] = _exact_velocity(cars[cell::cells].tolist(), doubled[cell::cells].tolist(), vehicles)
+
+    # What cannot be told in 64 bits, or has vehicles apart, is worked out in fractions.
+    means: dict[int, list[tuple[int, Fraction]]] = {cell: [] for cell in np.flatnonzero(lav == UNDECIDED).tolist()}
+    for back, chunk in enumerate(before):
+        rows = zip(*(chunk[f"uneven_{name}"].tolist() for name in ("cell", "speed_sum", "reports")), strict=True)
+        for cell, speed_sum, reports in rows:
+            means.setdefault(cell, []).append((back, Fraction(speed_sum, reports)))
+            counted[cell] += back == 0
+    for cell, apart in means.items():
+        lav[cell] = exact_velocity(cars[cell::cells].tolist(), doubled[cell::cells].tolist(), apart)
     return Levels(minute, lav, counted)
 
 
-def _exact_velocity(cars: list[int], doubled: list[int], uneven: list[tuple[int, Fraction]]) -> int:
-    """The floor of the mean over the minutes of the mean over vehicles, in fractions."""
+def exact_velocity(cars: list[int], doubled: list[int], apart: list[tuple[int, Fraction]]) -> int:
+    """The floor of the mean over the minutes of the mean over vehicles; `apart` has means with their minute's index."""
     sums = [Fraction(total, 2) for total in doubled]
     counts = list(cars)
-    for back, mean in uneven:
-        sums[back] += mean
-        counts[back] += 1
+    for index, mean in apart:
+        sums[index] += mean
+        counts[index] += 1
     means = [total / count for total, count in zip(sums, counts, strict=True) if count]
     return int(sum(means) // len(means)) if means else NO_LAV
 
 
-def _grown(values: Array, cells: int) -> Array:
-    """A copy with zeros for the cells that are new."""
-    grown = np.zeros(max(cells, values.size), np.int32)
-    grown[: values.size] = values
-    return grown
-
-
-NO_CELLS = np.empty(0, np.int32)
+NAMES = ("cars", "doubled", "uneven_cell", "uneven_reports", "uneven_speed_sum")
+NOTHING = {name: np.empty(0, np.int32) for name in NAMES}
 UNDECIDED = -2
 
 
 @kernel(
-    reads(types.int32),
-    reads(types.int32),
-    reads(types.int16),
-    reads(types.int8),
-    reads(types.uint8),
-    writes(types.int32),
-    writes(types.int32),
+    reads(int32),
+    reads(int32),
+    reads(int16),
+    reads(int8),
+    reads(uint8),
+    writes(int32),
+    writes(int32),
 )
 def add_reports(
     time: Array, cell: Array, speed: Array, prev_seg: Array, prev_speed: Array, cars: Array, doubled: Array
@@ -145,12 +139,12 @@ def add_reports(
             doubled[at] += 2 * speed[row]
 
 
-@kernel(reads(types.int32), reads(types.int32), gives=writes(types.int16))
+@kernel(reads(int32), reads(int32), gives=writes(int16))
 def average_velocity(cars: Array, doubled: Array) -> Array:
     """The floor of the mean over five minutes of `doubled / (2 * cars)`, minutes without cars left out; -1 if all are.
 
-    The minutes stand one after the other. The fractions get one denominator where that fits 64 bits; else floating point decides if
-    it is not near a whole number, and what it cannot decide is given as `UNDECIDED`.
+    The minutes stand one after the other. The fractions get one denominator where that fits 64 bits; else floating
+    point decides if it is not near a whole number, and what it cannot decide is given as `UNDECIDED`.
     """
     cells = cars.size // LAV_MINUTES
     lav = np.empty(cells, np.int16)

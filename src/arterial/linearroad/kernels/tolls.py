@@ -1,7 +1,7 @@
 """Tolls, toll notifications, accident alerts and assessments (VLDB 2004, §3.2.1–3.2.3, tables 3–5).
 
-A minute's tariff, the toll and velocity of every cell and the accident ahead of it, depends on earlier minutes only. So a report
-needs one look at its cell when it enters a segment, and the quote of its predecessor when it leaves one.
+A minute's tariff, the toll and velocity of every cell and the accident ahead of it, depends on earlier minutes only. So
+a report needs one look at its cell when it enters a segment, and the quote of its predecessor when it leaves one.
 """
 
 from __future__ import annotations
@@ -9,21 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
 
-from arterial.linearroad.city import (
-    ACCIDENT_SEGMENTS,
-    BASE_TOLL,
-    EXIT_LANE,
-    REPORT_SECONDS,
-    SEGMENTS,
-    TOLL_CARS_ABOVE,
-    TOLL_LAV_BELOW,
-)
+from arterial.linearroad.city import EXIT_LANE, REPORT_SECONDS, SEGMENTS
+from arterial.linearroad.kernels import chunks
 from arterial.linearroad.kernels.accidents import Accidents
-from arterial.linearroad.kernels.compiled import Array, kernel, reads, writes
+from arterial.linearroad.kernels.compiled import Array, int8, int32, int64, kernel, reads, several, writes
+from arterial.linearroad.kernels.reports import Reports
 from arterial.linearroad.kernels.statistics import NO_LAV, Levels
 from arterial.linearroad.kernels.trips import Followed
+from arterial.linearroad.profiles import Profile
 from arterial.network.state import State
 
 NO_ACCIDENT = -1
@@ -52,7 +46,7 @@ class Alerts:
 
 @dataclass(frozen=True)
 class Charges:
-    """Tolls above 0 that were charged for a segment left behind."""
+    """Tolls above 0 that are charged for a segment left behind."""
 
     vid: Array
     time: Array
@@ -63,117 +57,121 @@ class Charges:
 class Tariff:
     """What holds in every cell throughout a minute."""
 
-    minute: int
     lav: Array
     toll: Array
     accident: Array  # the segment of the nearest accident ahead, or NO_ACCIDENT
 
+    @classmethod
+    def of(cls, levels: Levels, accident: Array, profile: Profile) -> Tariff:
+        """Rule 6: 2 (cars - 50)² where traffic is slow and dense and no accident is ahead."""
+        cars = levels.cars.astype(np.int64)
+        due = (levels.lav != NO_LAV) & (levels.lav < profile.toll_lav_below) & (accident == NO_ACCIDENT)
+        if profile.toll_needs_more_cars:
+            due &= cars > profile.toll_free_cars
+        amount = np.where(due, profile.base_toll * (cars - profile.toll_free_cars) ** 2, 0).astype(np.int32)
+        lav = np.where(levels.lav == NO_LAV, np.int16(profile.lav_unknown), levels.lav)
+        return cls(lav, amount, accident)
 
-def toll(state: State, followed: Followed, levels: Levels | None, accidents: Accidents) -> tuple[Notices, Alerts, Charges]:
+    @classmethod
+    def read(cls, state: State, cells: int, profile: Profile) -> Tariff:
+        """The tariff that the first train of the minute left, with the cells of expressways that are new since then."""
+        chunk = chunks.read(state, "tariff")
+        assert chunk is not None, "the first train of a minute brings its levels"
+        tariff = cls(**chunk)
+        new = cells - tariff.lav.size
+        if new <= 0:
+            return tariff
+        return cls(
+            np.concatenate([tariff.lav, np.full(new, profile.lav_unknown, np.int16)]),
+            np.concatenate([tariff.toll, np.zeros(new, np.int32)]),
+            np.concatenate([tariff.accident, np.full(new, NO_ACCIDENT, np.int8)]),
+        )
+
+    def write(self, state: State) -> None:
+        """Keep it for the rest of the minute."""
+        state.put("tariff", "", {"lav": self.lav, "toll": self.toll, "accident": self.accident})
+
+
+def toll(
+    state: State, followed: Followed, levels: Levels | None, accidents: Accidents, profile: Profile
+) -> tuple[Notices, Alerts, Charges]:
     """Notify, alert and charge for these reports.
 
     State: the tariff of the minute, the accidents that will have effect, and in a ring of 30 seconds the quotes, in the
     order of their reports.
     """
-    tariff = _tariff(state, followed, levels)
+    if levels is None:
+        tariff = Tariff.read(state, followed.cells, profile)
+    else:
+        ahead = accident_ahead(_accidents_of(state, levels.minute - 1), levels.lav.size, *profile.alert_segments)
+        tariff = Tariff.of(levels, ahead, profile)
+        tariff.write(state)
     _remember(state, followed.minute, accidents)
+
     reports = followed.reports
     quote = np.empty(len(reports), np.int32)
-    entered, charged, charges = [], [], []
+    entered, left, amounts = [], [], []
     for second, start, stop in reports.seconds():
-        key = f"{second % REPORT_SECONDS:02}"
-        chunk = state.get("quotes", key)
-        fresh = chunk is None or int(chunk["time"][0]) != second - REPORT_SECONDS
-        old = NO_QUOTES if fresh or chunk is None else np.asarray(chunk["quote"])
+        key = chunks.slot(second, REPORT_SECONDS)
+        old = chunks.read_of(state, "quotes", key, second - REPORT_SECONDS) or NO_QUOTES
         rows = slice(start, stop)
-        entering, leaving, amounts = quote_and_charge(
-            followed.cell[rows], reports.lane[rows], followed.pred[rows], followed.prev_seg[rows],
-            tariff.toll, old, quote[rows],
-        )  # fmt: skip
+        entering, leaving, amount = quote_and_charge(
+            followed.cell[rows],
+            reports.lane[rows],
+            followed.pred[rows],
+            followed.prev_seg[rows],
+            tariff.toll,
+            old["quote"],
+            quote[rows],
+        )
         entered.append(entering + np.int32(start))
-        charged.append(leaving + np.int32(start))
-        charges.append(amounts)
-        state.put("quotes", key, {"time": np.array([second], np.int32), "quote": quote[rows].copy()})
+        left.append(leaving + np.int32(start))
+        amounts.append(amount)
+        chunks.write(state, "quotes", key, second, {"quote": quote[rows].copy()})
+    notices, alerts = notify(reports, followed.cell, np.concatenate(entered), tariff)
+    at = np.concatenate(left)
+    return notices, alerts, Charges(reports.vid[at], reports.time[at], np.concatenate(amounts))
 
-    at = np.concatenate(entered)
-    cell = followed.cell[at]
+
+def notify(reports: Reports, cell: Array, entering: Array, tariff: Tariff) -> tuple[Notices, Alerts]:
+    """The notices and alerts to the reports in these rows."""
+    cell = cell[entering]
+    notices = Notices(reports.vid[entering], reports.time[entering], tariff.lav[cell], tariff.toll[cell])
     ahead = tariff.accident[cell]
-    alerted = at[ahead != NO_ACCIDENT]
-    left = np.concatenate(charged)
-    return (
-        Notices(reports.vid[at], reports.time[at], tariff.lav[cell], quote[at]),
-        Alerts(
-            reports.time[alerted],
-            reports.vid[alerted],
-            reports.xway[alerted],
-            ahead[ahead != NO_ACCIDENT],
-            reports.dir[alerted],
-        ),
-        Charges(reports.vid[left], reports.time[left], np.concatenate(charges)),
-    )
+    warned = ahead != NO_ACCIDENT
+    at = entering[warned]
+    return notices, Alerts(reports.time[at], reports.vid[at], reports.xway[at], ahead[warned], reports.dir[at])
 
 
-def _tariff(state: State, followed: Followed, levels: Levels | None) -> Tariff:
-    """The tariff of the minute: made from the levels when they come, read otherwise, grown by new expressways."""
-    if levels is not None:
-        chunk = state.get("accidents")
-        cells = np.asarray(chunk["cell"])[np.asarray(chunk["minute"]) == levels.minute - 1] if chunk else NO_QUOTES
-        accident = accident_ahead(cells, levels.lav.size)
-        amount = tolls_of(levels.lav, levels.cars, accident)
-        tariff = Tariff(levels.minute, levels.lav, amount, accident)
-        _keep(state, tariff)
-        return tariff
-    chunk = state.get("tariff")
-    assert chunk is not None, "the first train of a minute brings its levels"
-    tariff = Tariff(followed.minute, *(np.asarray(chunk[name]) for name in ("lav", "toll", "accident")))
-    missing = followed.cells - tariff.lav.size
-    if missing <= 0:
-        return tariff
-    grown = Tariff(
-        tariff.minute,
-        np.concatenate([tariff.lav, np.full(missing, NO_LAV, np.int16)]),
-        np.concatenate([tariff.toll, np.zeros(missing, np.int32)]),
-        np.concatenate([tariff.accident, np.full(missing, NO_ACCIDENT, np.int8)]),
-    )
-    _keep(state, grown)
-    return grown
-
-
-def _keep(state: State, tariff: Tariff) -> None:
-    state.put("tariff", "", {"lav": tariff.lav, "toll": tariff.toll, "accident": tariff.accident})
+def _accidents_of(state: State, minute: int) -> Array:
+    """The cells that have an accident in a minute."""
+    chunk = chunks.read(state, "accidents")
+    return NO_QUOTES["quote"] if chunk is None else chunk["cell"][chunk["minute"] == minute]
 
 
 def _remember(state: State, minute: int, accidents: Accidents) -> None:
     """Keep the accidents until the minute in which they have effect."""
     if accidents.minute.size == 0:
         return
-    chunk = state.get("accidents")
-    minutes, cells = accidents.minute, accidents.cell
-    if chunk is not None:
-        minutes = np.concatenate([np.asarray(chunk["minute"]), minutes])
-        cells = np.concatenate([np.asarray(chunk["cell"]), cells])
-    pairs = np.unique(np.stack([minutes, cells])[:, minutes >= minute], axis=1)
+    pairs = np.stack([accidents.minute, accidents.cell])
+    if (chunk := chunks.read(state, "accidents")) is not None:
+        pairs = np.concatenate([np.stack([chunk["minute"], chunk["cell"]]), pairs], axis=1)
+    pairs = np.unique(pairs[:, pairs[0] >= minute], axis=1)
     state.put("accidents", "", {"minute": pairs[0].copy(), "cell": pairs[1].copy()})
 
 
-def tolls_of(lav: Array, cars: Array, accident: Array) -> Array:
-    """The toll of each cell: 2 (cars - 50)² where traffic is slow and dense and no accident is ahead."""
-    due = (lav < TOLL_LAV_BELOW) & (cars > TOLL_CARS_ABOVE) & (accident == NO_ACCIDENT)
-    return np.where(due, BASE_TOLL * (cars - TOLL_CARS_ABOVE) ** 2, 0).astype(np.int32)
+NO_QUOTES = {"quote": np.empty(0, np.int32)}
 
 
-NO_QUOTES = np.empty(0, np.int32)
-
-
-@kernel(reads(types.int32), types.int64, gives=writes(types.int8))
-def accident_ahead(cells: Array, size: int) -> Array:
-    """For every cell the segment of the nearest accident 0 to 4 segments downstream, or NO_ACCIDENT."""
+@kernel(reads(int32), int64, int64, int64, gives=writes(int8))
+def accident_ahead(cells: Array, size: int, nearest_reach: int, farthest_reach: int) -> Array:
+    """For every cell the segment of the nearest accident so many segments downstream, or NO_ACCIDENT."""
     nearest = np.full(size, NO_ACCIDENT, np.int8)
     for row in range(cells.size):
         seg = cells[row] % SEGMENTS
         road = cells[row] // SEGMENTS
         upstream = -1 if road % 2 == 0 else 1
-        for distance in range(ACCIDENT_SEGMENTS):
+        for distance in range(nearest_reach, farthest_reach + 1):
             behind = seg + upstream * distance
             if 0 <= behind < SEGMENTS:
                 at = road * SEGMENTS + behind
@@ -183,14 +181,14 @@ def accident_ahead(cells: Array, size: int) -> Array:
 
 
 @kernel(
-    reads(types.int32),
-    reads(types.int8),
-    reads(types.int32),
-    reads(types.int8),
-    reads(types.int32),
-    reads(types.int32),
-    writes(types.int32),
-    gives=types.UniTuple(writes(types.int32), 3),
+    reads(int32),
+    reads(int8),
+    reads(int32),
+    reads(int8),
+    reads(int32),
+    reads(int32),
+    writes(int32),
+    gives=several(writes(int32), writes(int32), writes(int32)),
 )
 def quote_and_charge(
     cell: Array, lane: Array, pred: Array, prev_seg: Array, toll_of: Array, old_quote: Array, quote: Array

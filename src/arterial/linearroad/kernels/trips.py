@@ -1,8 +1,8 @@
 """Trips: each report finds its predecessor, the same vehicle's report on the same road exactly 30 s earlier (§3.2.1).
 
-The state is a ring of 30 slots, one a second: reports of second t meet the slot of t - 30 and overwrite it, so that what is
-read and written equals the input of a second and never the whole city. What a report finds is handed on as columns;
-the boxes behind use them, and the row of the predecessor, instead of searching again.
+The state is a ring of 30 slots, one a second: reports of second t meet the slot of t - 30 and overwrite it, so that
+what is read and written equals the input of a second and never the whole city. What a report finds is handed on as
+columns; the boxes behind use them, and the row of the predecessor, instead of searching again.
 """
 
 from __future__ import annotations
@@ -10,48 +10,54 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import types
 
-from arterial.linearroad.city import MINUTE_SECONDS, REPORT_SECONDS, SEGMENTS
-from arterial.linearroad.kernels.compiled import Array, kernel, narrowed, reads, writes
-from arterial.linearroad.kernels.hashing import bits_for, home
-from arterial.linearroad.kernels.reports import (
-    PLACE_MASK,
-    RUN_SHIFT,
-    SPEED_SHIFT,
-    Reports,
-    encode,
+from arterial.linearroad.city import MINUTE_SECONDS, REPORT_SECONDS, SEGMENTS, STOPPED_REPORTS, minute_of
+from arterial.linearroad.kernels import chunks
+from arterial.linearroad.kernels.compiled import (
+    Array,
+    int8,
+    int32,
+    int64,
+    kernel,
+    narrowed,
+    reads,
+    several,
+    uint8,
+    uint32,
+    writes,
 )
+from arterial.linearroad.kernels.hashing import bits_for, home
+from arterial.linearroad.kernels.reports import PLACE_MASK, RUN_SHIFT, SPEED_SHIFT, Reports, encode
 from arterial.linearroad.kernels.uneven import Ledger, Uneven, merge_trips
 from arterial.network.state import State
 
-STOPPED_RUN = 3  # the packed run counts the identical reports before this one, up to 3: this is then the fourth or later
+STOPPED_RUN = STOPPED_REPORTS - 1  # the packed run counts the identical reports before this one, up to so many
 
 
 @dataclass(frozen=True)
 class Followed:
-    """Reports of one minute with what their predecessors tell."""
+    """Reports of (a part of) one minute with what their predecessors tell."""
 
     reports: Reports
     cell: Array  # (expressway, direction, segment) as a number within the shard
+    place: Array  # packed
     pred: Array  # row of the predecessor among the reports of its second, -1 for the first of a trip
     prev_seg: Array  # -1 for the first of a trip
     prev_speed: Array
     stopped: Array  # rows of the reports that are at least the fourth in one place
-    place: Array  # packed
     cells: int  # of the shard's expressways so far
     uneven: Uneven | None  # of the minute before, in the first train of a minute
 
     @property
     def minute(self) -> int:
         """M(t) of all these reports."""
-        return int(self.reports.time[0]) // MINUTE_SECONDS + 1
+        return minute_of(int(self.reports.time[0]))
 
 
 def follow(state: State, reports: Reports) -> Followed:
     """Give every report of (a part of) one minute its predecessor, and remember it for the next 30 s."""
     ledger = Ledger.read(state)
-    minute = int(reports.time[0]) // MINUTE_SECONDS + 1
+    minute = minute_of(int(reports.time[0]))
     uneven = None
     if ledger.minute != minute:
         uneven, twins = merge_trips(state, ledger)
@@ -64,62 +70,58 @@ def follow(state: State, reports: Reports) -> Followed:
     stopped: list[Array] = []
     added = []
     for second, start, stop in reports.seconds():
-        key = f"{second % REPORT_SECONDS:02}"
-        who, trip = state.get("who", key), state.get("trip", key)
-        if who is None or trip is None or int(who["time"][0]) != second - REPORT_SECONDS:
-            who, trip = NOBODY, NO_TRIP
-        old_vid = np.asarray(who["vid"]).astype(np.int64)
-        old_cell, old_place = np.asarray(trip["cell"]), np.asarray(trip["place"])
+        key = chunks.slot(second, REPORT_SECONDS)
+        who = chunks.read_of(state, "who", key, second - REPORT_SECONDS) or NOBODY
+        trip = chunks.read_of(state, "trip", key, second - REPORT_SECONDS) or NO_TRIP
+        old_vid, old_cell, old_place = who["vid"].astype(np.int64), trip["cell"], trip["place"]
         rows = slice(start, stop)
+        vid = reports.vid[rows]
         fresh, gone, still = find_predecessors(
-            reports.vid[rows], cell[rows], place[rows], old_vid, old_cell, old_place,
-            pred[rows], prev_seg[rows], prev_speed[rows],
-        )  # fmt: skip
-        stopped.append(still + np.int32(start))
-        first_half = second % MINUTE_SECONDS < REPORT_SECONDS
-        if first_half:
-            gone = gone[:0]  # their reports belong to the minute before
-        added.append((second, reports.vid[rows][fresh], old_vid[gone], old_cell[gone], old_place[gone]))
-        stamp = np.array([second], np.int32)
-        state.put("who", key, {"time": stamp, "vid": narrowed(reports.vid[rows])})
-        before = (
-            {"prev_seg": EMPTY_SEG, "prev_speed": EMPTY_SPEED}
-            if first_half
-            else {"prev_seg": prev_seg[rows].copy(), "prev_speed": prev_speed[rows].copy()}
+            vid,
+            cell[rows],
+            place[rows],
+            old_vid,
+            old_cell,
+            old_place,
+            pred[rows],
+            prev_seg[rows],
+            prev_speed[rows],
         )
-        state.put("trip", key, {"cell": cell[rows].copy(), "place": place[rows].copy(), **before})
+        stopped.append(still + np.int32(start))
+        # Only what is of the same minute counts in its statistics.
+        within = second % MINUTE_SECONDS >= REPORT_SECONDS
+        gone = gone if within else gone[:0]
+        before = rows if within else slice(0, 0)
+        added.append((second, vid[fresh], old_vid[gone], old_cell[gone], old_place[gone]))
+        chunks.write(state, "who", key, second, {"vid": narrowed(vid)})
+        kept = {
+            "cell": cell[rows],
+            "place": place[rows],
+            "prev_seg": prev_seg[before],
+            "prev_speed": prev_speed[before],
+        }
+        chunks.write(state, "trip", key, second, {name: values.copy() for name, values in kept.items()})
 
     ledger.extended(xways, added).write(state)
-    return Followed(
-        reports,
-        cell,
-        pred,
-        prev_seg,
-        prev_speed,
-        np.concatenate(stopped),
-        place,
-        2 * SEGMENTS * xways.size,
-        uneven,
-    )
+    cells = 2 * SEGMENTS * xways.size
+    return Followed(reports, cell, place, pred, prev_seg, prev_speed, np.concatenate(stopped), cells, uneven)
 
 
-EMPTY_SEG = np.empty(0, np.int8)
-EMPTY_SPEED = np.empty(0, np.uint8)
-NOBODY = {"time": np.zeros(1, np.int32), "vid": np.empty(0, np.int32)}
+NOBODY = {"vid": np.empty(0, np.int32)}
 NO_TRIP = {"cell": np.empty(0, np.int32), "place": np.empty(0, np.uint32)}
 
 
 @kernel(
-    reads(types.int64),
-    reads(types.int32),
-    writes(types.uint32),
-    reads(types.int64),
-    reads(types.int32),
-    reads(types.uint32),
-    writes(types.int32),
-    writes(types.int8),
-    writes(types.uint8),
-    gives=types.UniTuple(writes(types.int32), 3),
+    reads(int64),
+    reads(int32),
+    writes(uint32),
+    reads(int64),
+    reads(int32),
+    reads(uint32),
+    writes(int32),
+    writes(int8),
+    writes(uint8),
+    gives=several(writes(int32), writes(int32), writes(int32)),
 )
 def find_predecessors(
     vid: Array,

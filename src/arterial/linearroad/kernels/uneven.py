@@ -1,22 +1,34 @@
-"""Vehicles with more than one trip in a segment and minute, whose reports the segment's mean speed must not count apart.
+"""Vehicles with more than one trip in a segment and minute: the segment's statistics must not count their trips apart.
 
-A vehicle that reports every 30 s has at most two reports a minute, one the predecessor of the other, and the statistics are sums
-along trips. Other streams exist: trips of one vehicle may interleave (0, 30 and 15, 45), or break off and begin
-again within a minute. To know such vehicles exactly without remembering every vehicle of the minute, a ledger keeps those that
-began a trip in this minute and those whose trip ended; when the minute is over, the beginners are looked for in
-the ring of the last 30 seconds. A vehicle found in two of its slots stays suspected for the next minute (`twins`).
+A vehicle that reports every 30 s has at most two reports a minute, one the predecessor of the other, and the statistics
+are sums along trips. Other streams exist: trips of one vehicle may interleave (0, 30 and 15, 45), or break off and
+begin again within a minute. To know such vehicles exactly without remembering every vehicle of the minute, a ledger
+keeps those that began a trip in this minute and those whose trip ended; when the minute is over, the beginners are
+looked for in the ring of the last 30 seconds. A vehicle found in two of its slots stays suspected for the next minute
+(`twins`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
-from numba import types
 
 from arterial.linearroad.city import MINUTE_SECONDS, REPORT_SECONDS, SEGMENTS
-from arterial.linearroad.kernels.compiled import Array, kernel, narrowed, reads, writes
+from arterial.linearroad.kernels import chunks
+from arterial.linearroad.kernels.compiled import (
+    Array,
+    boolean,
+    int8,
+    int64,
+    kernel,
+    narrowed,
+    reads,
+    several,
+    uint8,
+    writes,
+)
 from arterial.linearroad.kernels.hashing import bits_for, home
 from arterial.linearroad.kernels.reports import SPEED_SHIFT
 from arterial.network.state import State
@@ -50,30 +62,26 @@ class Ledger:
     @classmethod
     def opened(cls, minute: int, xways: Array, twins: Array) -> Ledger:
         """The ledger of a minute that begins."""
-        none, phases = np.empty(0, np.int64), np.empty(0, np.int8)
-        return cls(
-            minute, xways, none, phases, none, phases, np.empty(0, np.int32), np.empty(0, np.uint8), twins
-        )  # fmt: skip
+        vids, phases = np.empty(0, np.int64), np.empty(0, np.int8)
+        return cls(minute, xways, vids, phases, vids, phases, np.empty(0, np.int32), np.empty(0, np.uint8), twins)
 
     @classmethod
     def read(cls, state: State) -> Ledger:
         """The ledger as the last train left it."""
-        chunk = state.get("ledger")
+        chunk = chunks.read(state, "ledger")
         if chunk is None:
             return cls.opened(0, np.empty(0, np.int32), np.empty(0, np.int64))
-        arrays = {name: np.asarray(chunk[name]) for name in cls.__dataclass_fields__ if name != "minute"}
-        return cls(minute=int(chunk["minute"][0]), **arrays)
+        return cls(minute=chunks.stamp_of(chunk), **{name: chunk[name] for name in LEDGER_COLUMNS})
 
     def write(self, state: State) -> None:
         """Keep it for the next train."""
-        chunk = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        chunk["minute"] = np.array([self.minute], np.int32)
+        columns = {name: getattr(self, name) for name in LEDGER_COLUMNS}
         for name in ("fresh_vid", "gone_vid", "twins"):
-            chunk[name] = narrowed(chunk[name])
-        state.put("ledger", "", chunk)
+            columns[name] = narrowed(columns[name])
+        chunks.write(state, "ledger", "", self.minute, columns)
 
     def extended(self, xways: Array, added: Sequence[tuple[int, Array, Array, Array, Array]]) -> Ledger:
-        """With, for each second, the vehicles that began a trip and the vehicles, cells and places of those that ended one."""
+        """With, for each second, the vehicles that began a trip, and vehicles, cells and places of those that ended."""
         phases = [second % REPORT_SECONDS for second, *_ in added]
         return Ledger(
             self.minute,
@@ -88,6 +96,9 @@ class Ledger:
         )
 
 
+LEDGER_COLUMNS = tuple(field.name for field in fields(Ledger) if field.name != "minute")
+
+
 def merge_trips(state: State, ledger: Ledger) -> tuple[Uneven, Array]:
     """Close the ledger's minute: the uneven vehicles, and those that go into the next minute with several trips."""
     first = (ledger.minute - 1) * MINUTE_SECONDS
@@ -100,10 +111,10 @@ def merge_trips(state: State, ledger: Ledger) -> tuple[Uneven, Array]:
     _sight(ledger.gone_vid.astype(np.int64), ledger.gone_phase, keys, phase_of, several, sieve, bits)
     slots = []
     for phase in range(REPORT_SECONDS):
-        who = state.get("who", f"{phase:02}")
-        if who is not None and first <= int(who["time"][0]) < first + MINUTE_SECONDS:
-            vid = np.asarray(who["vid"]).astype(np.int64)
-            slots.append((phase, int(who["time"][0]), vid))
+        who = chunks.read(state, "who", chunks.slot(phase, REPORT_SECONDS))
+        if who is not None and first <= chunks.stamp_of(who) < first + MINUTE_SECONDS:
+            vid = who["vid"].astype(np.int64)
+            slots.append((phase, chunks.stamp_of(who), vid))
             _sight(vid, np.full(1, phase, np.int8), keys, phase_of, several, sieve, bits)
     if not several.any():
         return NONE_UNEVEN, np.empty(0, np.int64)
@@ -121,26 +132,26 @@ def _account_for(
         hit = np.flatnonzero(np.isin(vid, vids))
         if hit.size == 0:
             continue
-        trip = state.get("trip", f"{phase:02}")
+        trip = chunks.read(state, "trip", chunks.slot(phase, REPORT_SECONDS))
         assert trip is not None, "a slot of the ring has both parts"
-        cell = np.asarray(trip["cell"])[hit]
-        speed = (np.asarray(trip["place"])[hit] >> SPEED_SHIFT).astype(np.uint8)
+        cell = trip["cell"][hit]
+        speed = (trip["place"][hit] >> SPEED_SHIFT).astype(np.uint8)
         rows.append((vid[hit], cell, _phase(phase, hit), speed))
         if second >= first + REPORT_SECONDS:
             alive.append(np.unique(vid[hit]))
-            before = np.asarray(trip["prev_seg"])[hit]
+            before = trip["prev_seg"][hit]
             has = np.flatnonzero(before >= 0)
             old_cell = (cell[has] // SEGMENTS * SEGMENTS + before[has]).astype(np.int32)
-            rows.append((vid[hit][has], old_cell, _phase(phase, has), np.asarray(trip["prev_speed"])[hit][has]))
-    vid, cell, phase, speed = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+            rows.append((vid[hit][has], old_cell, _phase(phase, has), trip["prev_speed"][hit][has]))
+    columns = [np.concatenate(parts) for parts in zip(*rows, strict=True)]
     seen, times = np.unique(np.concatenate([np.empty(0, np.int64), *alive]), return_counts=True)
-    return _by_cell(vid, cell, phase, speed.astype(np.int64)), seen[times > 1]
+    return _by_cell(*columns), seen[times > 1]
 
 
 def _by_cell(vid: Array, cell: Array, phase: Array, speed: Array) -> Uneven:
     """The vehicles that have several trips in a cell. A trip has one or two reports there, at one phase."""
     order = np.lexsort((phase, cell, vid))
-    vid, cell, phase, speed = vid[order], cell[order], phase[order], speed[order]
+    vid, cell, phase, speed = vid[order], cell[order], phase[order], speed[order].astype(np.int64)
     in_cell = np.concatenate([[0], np.flatnonzero((np.diff(vid) != 0) | (np.diff(cell) != 0)) + 1])
     new_trip = np.ones(vid.size, np.bool_)
     new_trip[1:] = (np.diff(vid) != 0) | (np.diff(cell) != 0) | (np.diff(phase) != 0)
@@ -171,13 +182,13 @@ SIEVE_BITS = 20
 
 
 @kernel(
-    reads(types.int64),
-    reads(types.int8),
-    types.int64,
-    gives=types.Tuple((writes(types.int64), writes(types.int8), writes(types.bool_), writes(types.uint8))),
+    reads(int64),
+    reads(int8),
+    int64,
+    gives=several(writes(int64), writes(int8), writes(boolean), writes(uint8)),
 )
 def _suspect(vid: Array, phase: Array, bits: int) -> tuple[Array, Array, Array, Array]:
-    """A table of the suspects with the phase of each (-1: not known), whether several were seen, and a sieve before it."""
+    """A table of the suspects with the phase of each (-1: unknown) and whether several were seen; a sieve before it."""
     mask = (1 << bits) - 1
     keys = np.full(1 << bits, -1, np.int64)
     phase_of = np.full(1 << bits, -1, np.int8)
@@ -197,13 +208,13 @@ def _suspect(vid: Array, phase: Array, bits: int) -> tuple[Array, Array, Array, 
 
 
 @kernel(
-    reads(types.int64),
-    reads(types.int8),
-    reads(types.int64),
-    writes(types.int8),
-    writes(types.bool_),
-    reads(types.uint8),
-    types.int64,
+    reads(int64),
+    reads(int8),
+    reads(int64),
+    writes(int8),
+    writes(boolean),
+    reads(uint8),
+    int64,
 )
 def _sight(vid: Array, phase: Array, keys: Array, phase_of: Array, several: Array, sieve: Array, bits: int) -> None:
     """Note the phases at which suspects were seen; `phase` has one value for each row, or one for all."""
