@@ -35,6 +35,7 @@ from arterial.linearroad.kernels.travel_time import WEEKDAYS, travel_times
 from arterial.linearroad.storage import ColumnWriter, column_header, machine_fault, map_column
 
 FOLDER = "lookup"
+CELLS_FILE = "segments-cells.npy"
 VERSION = 1
 
 # One expressway: direction, weekday, minute, segment; in each (sum of Lav > 0, rows of it, sum of Cnt, rows).
@@ -150,7 +151,7 @@ class SegmentLookup:
     def _map(cls, folder: Path) -> SegmentLookup:
         in_file_order = np.array(_meta(folder, "segments")["xways"], dtype=np.int64)
         places = np.argsort(in_file_order)
-        return cls(map_column(folder / "segments-cells.npy"), in_file_order[places], places)
+        return cls(map_column(folder / CELLS_FILE), in_file_order[places], places)
 
     def travel_times(
         self,
@@ -179,7 +180,7 @@ _TOLL_COLUMNS = ("vids", "starts", "keys", "amounts", "xways", "buckets")
 
 
 def save_segment_meta(folder: Path, xways: list[int], source: Path) -> None:
-    """Say that `segments-cells.npy` in this folder is complete and holds these expressways, in this order."""
+    """Say that the file of cells in this folder is complete and holds these expressways, in this order."""
     _save_meta(folder, "segments", {"xways": xways, "source": _stamp(source, SEGMENT_HISTORY)})
 
 
@@ -251,7 +252,7 @@ def _write_toll_columns(columns: dict[str, NDArray[Any]], xways: Integers, folde
 
 def _build_segments(source: Path, folder: Path) -> list[int]:
     """Write the cells of a SegmentLookup; returns the expressways in the order in which they stand there."""
-    path = folder / "segments-cells.npy"
+    path = folder / CELLS_FILE
     place_of: dict[int, int] = {}
     cells = np.empty((0, *XWAY_CELLS), np.int32)
     for rows in read_rows(source, SEGMENT_HISTORY):

@@ -74,6 +74,8 @@ def machine_fault(fault: OSError, path: Path, verb: str) -> ArterialError:
         )
     if fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return MachineError(f"{where}: no permission to {verb} it. Choose a folder of your own, or change its rights.")
-    if fault.errno in (errno.ENOENT, errno.ENOTDIR):
+    if fault.errno == errno.ENOENT:
         return DataError(f"{where}: no such file or folder.")
+    if fault.errno in (errno.ENOTDIR, errno.EEXIST):
+        return DataError(f"{where}: expected a folder, there is a file. Choose another name.")
     return MachineError(f"{where}: could not {verb} it: {fault.strerror or fault}.")

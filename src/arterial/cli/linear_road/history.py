@@ -29,7 +29,13 @@ def history(
         None, "--vehicles", min=1, help="Instead of --data: so many vehicles, numbered from 0."
     ),
     xways: int | None = typer.Option(
-        None, "--xways", min=1, help="With --vehicles: so many expressways, numbered from 0.  [default: 1]"
+        None, "--xways", min=1, help="Without --data: so many expressways, numbered from 0.  [default: 1]"
+    ),
+    tolls: Path | None = typer.Option(
+        None, "--tolls", help="Take this TollHistory (anyone's CSV or Parquet) instead of making one."
+    ),
+    segments: Path | None = typer.Option(
+        None, "--segments", help="Take this SegmentHistory (anyone's CSV or Parquet) instead of making one."
     ),
     seed: int = typer.Option(1, "--seed", min=0, max=2**63 - 1, help="The same seed makes the same history."),
     form: Form = typer.Option(Form.PARQUET, "--format", help="How to write the tables."),
@@ -42,29 +48,36 @@ def history(
     (with --vehicles: every expressway). SegmentHistory has a row for every minute of 70 days and every segment in both
     directions: 20.16 million an expressway.
     """
-    if (data is None) == (vehicles is None):
-        raise DataError("history: give either --data DIR or --vehicles N (with --xways L), not both and not neither.")
+    if tolls is None and (data is None) == (vehicles is None):
+        raise DataError("history: give either --data DIR, or --vehicles N (with --xways L), or --tolls FILE.")
+    if tolls is not None and vehicles is not None:
+        raise DataError("history: --vehicles does not go with --tolls; the vehicles are those of that file.")
     if data is not None and xways is not None:
-        raise DataError("history: --xways goes with --vehicles; with --data the expressways are those of the data set.")
+        raise DataError("history: --xways does not go with --data; the expressways are those of the data set.")
+
+    from dataclasses import replace
 
     from arterial.cli.progress import Bar
     from arterial.engine.session import spark_session
-    from arterial.linearroad.history import counted_vehicles, make_history
-    from arterial.linearroad.history_vehicles import vehicles_of
+    from arterial.linearroad.history import counted, make_history
+    from arterial.linearroad.history_wanted import wanted_by
 
     started = time.monotonic()
     spark = spark_session("history")
-    wanted = vehicles_of(spark, data) if data is not None else counted_vehicles(vehicles or 0, xways or 1)
+    wanted = wanted_by(spark, data) if data is not None else counted(vehicles or 0, xways or 1)
+    wanted = replace(wanted, tolls=tolls, segments=segments)
     with Bar("history", total=wanted.rows, unit="rows", quiet=json_output) as bar:
         facts = make_history(spark, wanted, out, seed=seed, form=form.value, force=force, progress=bar.to)
     seconds = time.monotonic() - started
     if json_output:
         typer.echo(json.dumps({"out": str(out), **asdict(facts), "seconds": round(seconds, 3)}, indent=2))
         return
+    share = f", toll above 0 in {100 * facts.tolled_share:.1f} %" if facts.tolled_share is not None else ""
+    repeated = f", {facts.repeated_tolls:,} others replaced by a later one" if facts.repeated_tolls else ""
     typer.echo(
-        f"{out}: {facts.vehicles:,} vehicles on {len(facts.xways)} expressway(s), in {seconds:.1f} s\n"
-        f"  TollHistory     {facts.toll_rows:>14,} rows\n"
+        f"{out}: {facts.vehicles:,} vehicles, {len(facts.xways)} expressway(s), in {seconds:.1f} s\n"
+        f"  TollHistory     {facts.toll_rows:>14,} rows{repeated}\n"
         f"  SegmentHistory  {facts.segment_rows:>14,} rows, mean LAV {facts.mean_lav:.1f} mph, "
-        f"mean count {facts.mean_cnt:.1f}, toll above 0 in {100 * facts.tolled_share:.1f} %\n"
+        f"mean count {facts.mean_cnt:.1f}{share}\n"
         f"  look-up form    {out / 'lookup'}"
     )

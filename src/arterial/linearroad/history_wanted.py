@@ -9,22 +9,22 @@ import numpy as np
 
 from arterial.errors import DataError
 from arterial.linearroad.events import EVENT_SCHEMA, EXPENDITURE_REQUEST, POSITION_REPORT, TRAVEL_TIME_REQUEST
-from arterial.linearroad.history import Vehicles
+from arterial.linearroad.history import Wanted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def vehicles_of(spark: SparkSession, data: Path) -> Vehicles:
+def wanted_by(spark: SparkSession, data: Path) -> Wanted:
     """The vehicles of a data set: a folder or file that `_events` understands."""
-    found = vehicles_in(_events(spark, data))
+    found = wanted_by_events(_events(spark, data))
     if len(found.vid) == 0:
         raise DataError(f"{data}: no position report and no daily-expenditure request in it; a history needs vehicles.")
     return found
 
 
-def vehicles_in(events: DataFrame) -> Vehicles:
-    """Pairs (vehicle, expressway) of reports and daily-expenditure requests; expressways of travel-time requests too."""
+def wanted_by_events(events: DataFrame) -> Wanted:
+    """Pairs (vehicle, expressway) of reports and daily-expenditure requests; expressways of travel-time ones too."""
     from pyspark.sql.functions import col, lit, when
 
     asked = (
@@ -39,7 +39,7 @@ def vehicles_in(events: DataFrame) -> Vehicles:
     xway = asked["xway"].to_numpy().astype(np.int32)
     order = np.lexsort((xway, vid))
     order = order[vid[order] >= 0]
-    return Vehicles(vid[order], xway[order], tuple(np.unique(xway).tolist()))
+    return Wanted(vid[order], xway[order], tuple(np.unique(xway).tolist()))
 
 
 def _events(spark: SparkSession, data: Path) -> DataFrame:
