@@ -61,7 +61,7 @@ def _look_ups(history: Path) -> list[Figure]:
 
 
 def _warm(work: Callable[[], None]) -> float:
-    """Median milliseconds once the code is compiled and the pages are in memory; the drawing of the keys is included."""
+    """Median milliseconds once the code is compiled and the pages are in memory; drawing the keys is included."""
     seconds = []
     for _ in range(ROUNDS):
         started = time.perf_counter()

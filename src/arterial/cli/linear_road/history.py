@@ -29,7 +29,7 @@ def history(
         None, "--vehicles", min=1, help="Instead of --data: so many vehicles, numbered from 0."
     ),
     xways: int | None = typer.Option(
-        None, "--xways", min=1, help="Without --data: so many expressways, numbered from 0.  [default: 1]"
+        None, "--xways", min=1, help="Without --data: so many expressways, numbered from 0; one if not given."
     ),
     tolls: Path | None = typer.Option(
         None, "--tolls", help="Take this TollHistory (anyone's CSV or Parquet) instead of making one."
