@@ -10,8 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 
 from arterial.engine.session import spark_session
+from arterial.linearroad.city import LAST_EXPENDITURE_DAY
 from arterial.linearroad.history import counted, make_history
 from arterial.linearroad.lookup import SegmentLookup, TollLookup
 from benchmarks.figure import Figure
@@ -36,7 +39,7 @@ def measure() -> list[Figure]:
             seconds = time.perf_counter() - started
             remark = f"{wanted.rows:,} rows and their look-up form"
             figures.append(Figure(f"history of one expressway, {form}", seconds, "s", at_most=target, remark=remark))
-        return figures + _look_ups(folder / "parquet") + _builds(folder / "csv", folder / "built")
+        return figures + _look_ups(folder / "parquet") + _others(folder) + _builds(folder / "csv", folder / "built")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -68,6 +71,32 @@ def _warm(work: Callable[[], None]) -> float:
         work()
         seconds.append(time.perf_counter() - started)
     return 1000 * statistics.median(seconds[ROUNDS // 2 :])
+
+
+def _others(folder: Path) -> list[Figure]:
+    """A TollHistory unlike ours: ids up to 2^62, another expressway each day, rows in no order."""
+    random = np.random.default_rng(2)
+    vids = np.unique(random.integers(0, 2**62, VEHICLES))
+    rows = random.permutation(len(vids) * LAST_EXPENDITURE_DAY)
+    columns = {
+        "vid": vids[rows // LAST_EXPENDITURE_DAY],
+        "day": rows % LAST_EXPENDITURE_DAY + 1,
+        "xway": random.integers(0, 10, len(rows)),
+        "tolls": random.integers(0, 100, len(rows)),
+    }
+    pa.parquet.write_table(pa.table(columns), folder / "others.parquet")
+    started = time.perf_counter()
+    tolls = TollLookup.build(folder / "others.parquet", folder / "others")
+    seconds = time.perf_counter() - started
+
+    def expenditures() -> None:
+        asked = random.integers(0, len(rows), LOOK_UPS)
+        tolls.tolls(columns["vid"][asked], columns["day"][asked], columns["xway"][asked])
+
+    return [
+        Figure("the same, ids up to 2^62, ten expressways", _warm(expenditures), "ms", at_most=50, remark="warm"),
+        Figure("look-up form of that file, in no order", seconds, "s", remark=f"{len(rows):,} rows of Parquet"),
+    ]
 
 
 def _builds(history: Path, cache: Path) -> list[Figure]:

@@ -6,7 +6,6 @@ row's key alone, see `kernels/history_model.py`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from arterial.linearroad.history_tables import SEGMENT_HISTORY, TOLL_HISTORY
 from arterial.linearroad.kernels.history_model import demand, segment_day, vehicle_tolls
 from arterial.linearroad.kernels.travel_time import WEEKDAYS
 from arterial.linearroad.lookup import CELLS_FILE, FOLDER, XWAY_CELLS
-from arterial.linearroad.storage import column_header
+from arterial.linearroad.storage import column_header, reserve
 
 Form = Literal["parquet", "csv"]
 
@@ -67,9 +66,9 @@ def plan_segments(xways: tuple[int, ...], folder: Path, seed: int, form: Form) -
     parts_of(folder, "segments").mkdir()
     with (folder / FOLDER / CELLS_FILE).open("wb") as cells:
         header = column_header(np.dtype(np.int32), (len(xways), *XWAY_CELLS))
+        reserve(cells, len(header) + len(xways) * _CELLS_BYTES)
+        cells.seek(0)
         cells.write(header)
-        cells.flush()
-        os.posix_fallocate(cells.fileno(), 0, len(header) + len(xways) * _CELLS_BYTES)
     rows = HISTORY_DAYS // WEEKDAYS * SEGMENT_ROWS_A_DAY
     return [
         Task("segments", folder, seed, form, rows=rows, first=place, xway=xway, weekday=weekday)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -53,6 +54,17 @@ def column_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     described = f"{{'descr': {dtype.str!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
     room = _HEADER_BYTES - len(b"\x93NUMPY") - 4
     return b"\x93NUMPY\x01\x00" + room.to_bytes(2, "little") + described.ljust(room - 1).encode() + b"\n"
+
+
+def reserve(file: BinaryIO, size: int) -> None:
+    """Take the disk space of a file that others will write to or map, so that a full disk shows here and not there."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    there = file.seek(0, os.SEEK_END)
+    for at in range(there, size, 1 << 20):
+        file.write(bytes(min(1 << 20, size - at)))
+    file.flush()
 
 
 def map_column(path: Path) -> NDArray[Any]:
