@@ -57,8 +57,14 @@ def _look_ups(history: Path) -> list[Figure]:
         dow, tod = random.integers(1, 8, JOURNEYS), random.integers(1, 1441, JOURNEYS)
         segments.travel_times(np.zeros(JOURNEYS, np.int64), sinit, send, dow, tod)
 
+    sorted_keys = np.arange(len(tolls), dtype=np.int64)
+
+    def binary_search() -> None:
+        np.searchsorted(sorted_keys, random.integers(0, len(sorted_keys), LOOK_UPS))
+
     return [
         Figure(f"{LOOK_UPS:,} daily expenditures in one call", _warm(expenditures), "ms", at_most=50, remark="warm"),
+        Figure("a binary search over all rows instead", _warm(binary_search), "ms", remark="for comparison"),
         Figure(f"{JOURNEYS:,} travel times in one call", _warm(journeys), "ms", remark="all of a three-hour run"),
     ]
 

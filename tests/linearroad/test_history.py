@@ -217,7 +217,8 @@ def test_a_data_set_says_whose_history_is_wanted(spark: SparkSession, tmp_path: 
         {"type": 3, "vid": 5, "xway": 3, "qid": 2, "day": 4},
         {"type": 4, "vid": 5, "xway": 6, "qid": 3},
     ]
-    events(tmp_path / "events/xway-000.parquet", rows)
+    events(tmp_path / "events/xway-000.parquet", rows[:3])
+    events(tmp_path / "events/xway-001.parquet", rows[1:])
     wanted = wanted_by(spark, tmp_path)
     assert list(zip(wanted.vid.tolist(), wanted.xway.tolist(), strict=True)) == [(4, 0), (5, 1), (5, 3)]
     assert wanted.xways == (0, 1, 3, 6)

@@ -85,6 +85,21 @@ def test_tolls_agree_with_a_dictionary(kind: str, form: str, tmp_path: Path) -> 
     check_tolls(TollLookup.build(source, tmp_path / "cache"), expected)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffVID,Day,XWay,Tolls\r\n7,1,0,10\r\n",
+        "\ufeff7,1,0,10\n",
+        " 7, 1, 0, 10\n",
+        '"7","1","0","10"\n',
+        "7,1,0,10",
+    ],
+)
+def test_habits_of_other_programs(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text(text, newline="")
+    check_tolls(TollLookup.build(tmp_path / "t", tmp_path / "cache"), {(7, 1, 0): 10})
+
+
 def test_of_repeated_keys_the_last_counts(tmp_path: Path) -> None:
     rows = [(1, 5, 0, 10), (2, 5, 0, 20), (1, 5, 0, 30), (1, 5, 1, 40), (2, 5, 0, 50)]
     found = TollLookup.build(write_csv(tmp_path / "t", rows), tmp_path / "cache")
