@@ -85,6 +85,21 @@ def test_tolls_agree_with_a_dictionary(kind: str, form: str, tmp_path: Path) -> 
     check_tolls(TollLookup.build(source, tmp_path / "cache"), expected)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffVID,Day,XWay,Tolls\r\n7,1,0,10\r\n",
+        "\ufeff7,1,0,10\n",
+        " 7, 1, 0, 10\n",
+        '"7","1","0","10"\n',
+        "7,1,0,10",
+    ],
+)
+def test_habits_of_other_programs(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text(text, newline="")
+    check_tolls(TollLookup.build(tmp_path / "t", tmp_path / "cache"), {(7, 1, 0): 10})
+
+
 def test_of_repeated_keys_the_last_counts(tmp_path: Path) -> None:
     rows = [(1, 5, 0, 10), (2, 5, 0, 20), (1, 5, 0, 30), (1, 5, 1, 40), (2, 5, 0, 50)]
     found = TollLookup.build(write_csv(tmp_path / "t", rows), tmp_path / "cache")
@@ -132,9 +147,9 @@ def test_negative_tolls_are_credits(tmp_path: Path) -> None:
 def test_a_look_up_is_built_once_and_again_when_the_file_changes(tmp_path: Path) -> None:
     source, cache = write_csv(tmp_path / "t", [(7, 1, 0, 10)]), tmp_path / "cache"
     TollLookup.build(source, cache)
-    made = (cache / "tolls-keys.npy").stat().st_mtime_ns
+    made = (cache / "tolls-rows.npy").stat().st_mtime_ns
     TollLookup.build(source, cache)
-    assert (cache / "tolls-keys.npy").stat().st_mtime_ns == made
+    assert (cache / "tolls-rows.npy").stat().st_mtime_ns == made
     write_csv(source, [(7, 1, 0, 11), (8, 1, 0, 12)])
     check_tolls(TollLookup.build(source, cache), {(7, 1, 0): 11, (8, 1, 0): 12})
     assert sorted(path.name for path in cache.iterdir() if path.name.startswith(".")) == []
@@ -152,11 +167,11 @@ def test_open_finds_the_look_up_or_makes_it(tmp_path: Path) -> None:
 
 def test_a_damaged_look_up_is_said_to_be(tmp_path: Path) -> None:
     TollLookup.build(write_csv(tmp_path / "t", [(7, 1, 0, 10)]), tmp_path / "cache")
-    (tmp_path / "cache/tolls-keys.npy").write_bytes(b"nonsense")
-    with pytest.raises(DataError, match=r"tolls-keys\.npy: damaged.*make it again"):
+    (tmp_path / "cache/tolls-rows.npy").write_bytes(b"nonsense")
+    with pytest.raises(DataError, match=r"tolls-rows\.npy: damaged.*make it again"):
         TollLookup.open(tmp_path / "cache")
-    (tmp_path / "cache/tolls-keys.npy").unlink()
-    with pytest.raises(DataError, match=r"tolls-keys\.npy: no such file"):
+    (tmp_path / "cache/tolls-rows.npy").unlink()
+    with pytest.raises(DataError, match=r"tolls-rows\.npy: no such file"):
         TollLookup.open(tmp_path / "cache")
 
 
@@ -302,3 +317,10 @@ def test_a_full_disk(opened: type[TollLookup | SegmentLookup], tmp_path: Path) -
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_space_is_reserved_also_where_the_system_cannot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.posix_fallocate")
+    rows = [(1, 1, 3, 0, 0, 60, 5, 0), (1, 1, 4, 0, 0, 40, 7, 0)]
+    found = SegmentLookup.build(write_csv(tmp_path / "s", rows), tmp_path / "cache")
+    assert (found.means(3, 0, 0, 1, 1), found.means(4, 0, 0, 1, 1)) == ((60, 5), (40, 7))

@@ -162,7 +162,7 @@ def _parquet_pieces(file: Path, table: HistoryTable) -> Iterator[pa.RecordBatch]
 
 def _csv_pieces(file: Path, table: HistoryTable) -> Iterator[pa.RecordBatch]:
     with pa.input_stream(file, compression="detect") as opened:
-        first = opened.read(4096).decode("utf-8", "replace").partition("\n")[0]
+        first = opened.read(4096).decode("utf-8-sig", "replace").partition("\n")[0]
     fields = [field.strip().strip('"') for field in first.split(",")]
     has_header = any(field and not _is_integer(field) for field in fields) and not any(map(_is_integer, fields))
     if has_header:
@@ -201,7 +201,7 @@ def _explain(file: Path, table: HistoryTable, places: Mapping[str, int], width: 
     """Read a CSV file again, line by line, and raise the first fault with its line number."""
     with pa.input_stream(file, compression="detect") as stream:
         for number, raw in enumerate(_lines(stream), start=1):
-            line = raw.decode("utf-8", "replace").rstrip("\r\n")
+            line = raw.decode("utf-8-sig", "replace").rstrip("\r\n")
             if not line or (number == 1 and has_header):
                 continue
             where, shown = f"{file}:{number}", line if len(line) <= 80 else line[:77] + "..."

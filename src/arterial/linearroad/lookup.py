@@ -8,7 +8,6 @@ makes them from anyone's files. docs/decisions/0004-history-look-up.md says why 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -32,9 +31,10 @@ from arterial.linearroad.history_tables import (
 from arterial.linearroad.kernels.segment_history import MOST_ROWS_A_CELL, gather
 from arterial.linearroad.kernels.toll_history import ascending, bucket_shift, bucket_starts, find_tolls
 from arterial.linearroad.kernels.travel_time import WEEKDAYS, travel_times
-from arterial.linearroad.storage import ColumnWriter, column_header, machine_fault, map_column
+from arterial.linearroad.storage import ColumnWriter, column_header, machine_fault, map_column, reserve
 
 FOLDER = "lookup"
+CELLS_FILE = "segments-cells.npy"
 VERSION = 1
 
 # One expressway: direction, weekday, minute, segment; in each (sum of Lav > 0, rows of it, sum of Cnt, rows).
@@ -55,8 +55,7 @@ class TollLookup:
 
     vids: Integers
     starts: Integers
-    keys: NDArray[Any]
-    amounts: NDArray[np.int32]
+    rows: NDArray[Any]
     xways: Integers
     buckets: NDArray[np.int32]
     shift: int
@@ -91,7 +90,7 @@ class TollLookup:
         )
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.rows)
 
     def tolls(
         self, vid: ArrayLike, day: ArrayLike, xway: ArrayLike, *, vids_apart: int = 0, xways_apart: int = 0
@@ -109,8 +108,7 @@ class TollLookup:
             self.shift,
             self.buckets,
             self.starts,
-            self.keys,
-            self.amounts,
+            self.rows,
             self.xways,
             self.days,
             vids_apart,
@@ -150,7 +148,7 @@ class SegmentLookup:
     def _map(cls, folder: Path) -> SegmentLookup:
         in_file_order = np.array(_meta(folder, "segments")["xways"], dtype=np.int64)
         places = np.argsort(in_file_order)
-        return cls(map_column(folder / "segments-cells.npy"), in_file_order[places], places)
+        return cls(map_column(folder / CELLS_FILE), in_file_order[places], places)
 
     def travel_times(
         self,
@@ -175,11 +173,11 @@ class SegmentLookup:
         return lav_sum / lav_rows if lav_rows else None, cars_sum / rows if rows else None
 
 
-_TOLL_COLUMNS = ("vids", "starts", "keys", "amounts", "xways", "buckets")
+_TOLL_COLUMNS = ("vids", "starts", "rows", "xways", "buckets")
 
 
 def save_segment_meta(folder: Path, xways: list[int], source: Path) -> None:
-    """Say that `segments-cells.npy` in this folder is complete and holds these expressways, in this order."""
+    """Say that the file of cells in this folder is complete and holds these expressways, in this order."""
     _save_meta(folder, "segments", {"xways": xways, "source": _stamp(source, SEGMENT_HISTORY)})
 
 
@@ -232,16 +230,15 @@ def _write_toll_columns(columns: dict[str, NDArray[Any]], xways: Integers, folde
     total, last_key = len(columns["vid"]), int(columns["day"].max() + 1) * len(xways)
     np.save(folder / "tolls-xways.npy", xways)
     with (
-        ColumnWriter(folder / "tolls-keys.npy", np.int32 if last_key < 2**31 else np.int64) as keys,
-        ColumnWriter(folder / "tolls-amounts.npy", np.int32) as amounts,
+        ColumnWriter(folder / "tolls-rows.npy", np.int32 if last_key < 2**31 else np.int64, (2,)) as rows,
         ColumnWriter(folder / "tolls-vids.npy", np.int64) as vids,
         ColumnWriter(folder / "tolls-starts.npy", np.int64) as starts,
     ):
         before = -1
         for at in range(0, total, _CHUNK):
             vid, day, xway, tolls = (column[at : at + _CHUNK] for column in columns.values())
-            keys.append(day.astype(np.int64) * len(xways) + np.searchsorted(xways, xway))
-            amounts.append(tolls)
+            keys = day.astype(np.int64) * len(xways) + np.searchsorted(xways, xway)
+            rows.append(np.stack([keys, tolls], axis=1))
             first = np.flatnonzero(np.diff(vid, prepend=before))
             vids.append(vid[first])
             starts.append(first + at)
@@ -251,7 +248,7 @@ def _write_toll_columns(columns: dict[str, NDArray[Any]], xways: Integers, folde
 
 def _build_segments(source: Path, folder: Path) -> list[int]:
     """Write the cells of a SegmentLookup; returns the expressways in the order in which they stand there."""
-    path = folder / "segments-cells.npy"
+    path = folder / CELLS_FILE
     place_of: dict[int, int] = {}
     cells = np.empty((0, *XWAY_CELLS), np.int32)
     for rows in read_rows(source, SEGMENT_HISTORY):
@@ -277,7 +274,8 @@ def _grow_cells(path: Path, xways: int) -> NDArray[np.int32]:
     """Map a file of cells for so many expressways for writing; the disk space is taken before it is written to."""
     header = column_header(np.dtype(np.int32), (xways, *XWAY_CELLS))
     with path.open("r+b" if path.exists() else "w+b") as file:
-        os.posix_fallocate(file.fileno(), 0, len(header) + xways * int(np.prod(XWAY_CELLS)) * 4)
+        reserve(file, len(header) + xways * int(np.prod(XWAY_CELLS)) * 4)
+        file.seek(0)
         file.write(header)
     return np.asarray(np.load(path, mmap_mode="r+"))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -55,6 +56,17 @@ def column_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     return b"\x93NUMPY\x01\x00" + room.to_bytes(2, "little") + described.ljust(room - 1).encode() + b"\n"
 
 
+def reserve(file: BinaryIO, size: int) -> None:
+    """Take the disk space of a file that others will write to or map, so that a full disk shows here and not there."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    there = file.seek(0, os.SEEK_END)
+    for at in range(there, size, 1 << 20):
+        file.write(bytes(min(1 << 20, size - at)))
+    file.flush()
+
+
 def map_column(path: Path) -> NDArray[Any]:
     """A column, mapped into memory and shared with whoever else maps it; read-only."""
     try:
@@ -74,6 +86,8 @@ def machine_fault(fault: OSError, path: Path, verb: str) -> ArterialError:
         )
     if fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return MachineError(f"{where}: no permission to {verb} it. Choose a folder of your own, or change its rights.")
-    if fault.errno in (errno.ENOENT, errno.ENOTDIR):
+    if fault.errno == errno.ENOENT:
         return DataError(f"{where}: no such file or folder.")
+    if fault.errno in (errno.ENOTDIR, errno.EEXIST):
+        return DataError(f"{where}: expected a folder, there is a file. Choose another name.")
     return MachineError(f"{where}: could not {verb} it: {fault.strerror or fault}.")

@@ -2,4 +2,7 @@
 
 import typer
 
+from arterial.cli.linear_road.history import history
+
 linear_road = typer.Typer(help="Linear Road: simulate, make history, run, validate and rate.", no_args_is_help=True)
+linear_road.command()(history)

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 
+_BLOCK = 256
+
 
 @njit(cache=True)
 def ascending(vid: Integers, day: Integers, xway: Integers) -> bool:
@@ -43,8 +45,7 @@ def find_tolls(
     shift: int,
     buckets: NDArray[np.int32],
     starts: Integers,
-    keys: Integers,
-    amounts: NDArray[np.int32],
+    rows: Integers,
     xways: Integers,
     days: tuple[int, int],
     vids_apart: int,
@@ -52,42 +53,66 @@ def find_tolls(
 ) -> tuple[Integers, NDArray[np.bool_]]:
     """Tolls of each (vid, day, xway), and whether the history has the key.
 
-    A vehicle's rows are keys[starts[v]:starts[v + 1]], ascending; a key is day * len(xways) + rank of the expressway.
-    Where days and expressways are complete, as in a history of ours, the first guess at the row is right; else it
-    bounds a search among the rows of one vehicle.
+    A vehicle's rows (key, tolls) are rows[starts[v]:starts[v + 1]], ascending; a key is day * len(xways) + rank of the
+    expressway. Where days and expressways are complete, as in a history of ours, the first guess at the row is right;
+    else it bounds a search among the rows of one vehicle. A block of requests goes through one pass after the other, so
+    that their cache misses overlap.
     """
     tolls = np.zeros(len(vid), np.int64)
     known = np.zeros(len(vid), np.bool_)
+    vehicle, key, row, there = np.zeros((4, _BLOCK), np.int64)
     first_key = days[0] * len(xways)
     key_span = (days[1] - days[0] + 1) * len(xways)
-    for i in range(len(vid)):
-        replica = vid[i] // vids_apart if vids_apart > 0 else 0
-        vehicle = _position(vids, shift, buckets, vid[i] - replica * vids_apart)
-        if vehicle < 0 or day[i] < days[0] or day[i] > days[1]:
-            continue
-        wanted = xway[i] - replica * xways_apart
-        rank = np.searchsorted(xways, wanted)
-        if rank == len(xways) or xways[rank] != wanted:
-            continue
-        key = day[i] * len(xways) + rank
-        low, high = starts[vehicle], starts[vehicle + 1]
-        guess = low + (key - first_key) * (high - low) // key_span
-        if keys[guess] < key:
-            low = guess + 1
-        elif keys[guess] > key:
-            high = guess
-        else:
-            low = high = guess
-        while low < high:
-            middle = (low + high) >> 1
-            if keys[middle] < key:
-                low = middle + 1
-            else:
-                high = middle
-        if low < starts[vehicle + 1] and keys[low] == key:
-            tolls[i] = amounts[low]
+    for start in range(0, len(vid), _BLOCK):
+        block = min(_BLOCK, len(vid) - start)
+        for j in range(block):
+            i = start + j
+            replica = vid[i] // vids_apart if vids_apart > 0 else 0
+            vehicle[j] = _position(vids, shift, buckets, vid[i] - replica * vids_apart)
+            rank = _rank(xways, xway[i] - replica * xways_apart)
+            if rank < 0 or day[i] < days[0] or day[i] > days[1]:
+                vehicle[j] = -1
+            if vehicle[j] >= 0:
+                low, high = starts[vehicle[j]], starts[vehicle[j] + 1]
+                key[j] = day[i] * len(xways) + rank
+                row[j] = low + (key[j] - first_key) * (high - low) // key_span
+        for j in range(block):
+            there[j] = rows[row[j], 0]
+        for j in range(block):
+            i = start + j
+            if vehicle[j] < 0:
+                continue
+            if there[j] != key[j]:
+                low, high = starts[vehicle[j]], starts[vehicle[j] + 1]
+                row[j] = _search(rows, low, high, row[j], key[j])
+                if row[j] == high or rows[row[j], 0] != key[j]:
+                    continue
             known[i] = True
+            tolls[i] = rows[row[j], 1]
     return tolls, known
+
+
+@njit(cache=True)
+def _search(rows: Integers, low: int, high: int, guess: int, key: int) -> int:
+    """The first row from `low` up to `high` whose key is not below `key`; `guess` is where to look first."""
+    if rows[guess, 0] < key:
+        low = guess + 1
+    else:
+        high = guess
+    while low < high:
+        middle = (low + high) >> 1
+        if rows[middle, 0] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def _rank(xways: Integers, wanted: int) -> int:
+    """Where an expressway stands among the ascending `xways`; -1 if it does not."""
+    at = np.searchsorted(xways, wanted)
+    return int(at) if at < len(xways) and xways[at] == wanted else -1
 
 
 @njit(cache=True)
