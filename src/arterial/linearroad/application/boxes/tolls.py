@@ -1,0 +1,88 @@
+"""Tolls: toll notifications, accident alerts and assessments (VLDB 2004, §3.2.1 and §3.2.2, tables 1, 2 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from arterial.linearroad.application.boxes.accidents import ACCIDENT_SCHEMA
+from arterial.linearroad.application.boxes.answers import ALERTS, CHARGES, NOTICES, answer_streams, answer_trains
+from arterial.linearroad.application.boxes.columns import (
+    FOLLOWED_SCHEMA,
+    ROAD_KEY,
+    Array,
+    arrays,
+    cells_up_to,
+    followed_of,
+    minutes_of,
+    require,
+)
+from arterial.linearroad.application.boxes.segment_statistics import LEVEL_SCHEMA
+from arterial.linearroad.city import MINUTE_SECONDS
+from arterial.linearroad.kernels import chunks
+from arterial.linearroad.kernels.accidents import Accidents
+from arterial.linearroad.kernels.statistics import NO_LAV, Levels
+from arterial.linearroad.kernels.tolls import toll
+from arterial.linearroad.profiles import profile
+from arterial.network.box import IN, Box, Stream
+from arterial.network.state import State
+from arterial.network.train import Train
+
+STATISTICS, ACCIDENTS = "statistics", "accidents"
+
+
+@dataclass(frozen=True)
+class Tolls(Box):
+    """Tells every vehicle that enters a segment its toll and the accident ahead, and charges it for the one it left."""
+
+    profile: str = "spec"
+
+    kind: ClassVar[str] = "linear_road.tolls"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Followed reports, the statistics of each minute, the accidents."""
+        return (IN, STATISTICS, ACCIDENTS)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What is told to vehicles, and what is charged to them."""
+        return (NOTICES, ALERTS, CHARGES)
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """What the boxes before it give."""
+        require(inputs[IN], FOLLOWED_SCHEMA, ROAD_KEY)
+        require(inputs[STATISTICS], LEVEL_SCHEMA, ROAD_KEY)
+        require(inputs[ACCIDENTS], ACCIDENT_SCHEMA, ROAD_KEY)
+        return answer_streams()
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """Minute by minute: a minute's tolls depend on earlier minutes only."""
+        train = trains[IN]
+        columns, levels, accidents = (arrays(trains[port].tuples) for port in (IN, STATISTICS, ACCIDENTS))
+        known = chunks.read(state, "cells")
+        before, cells = (0, 0) if known is None else (chunks.stamp_of(known), int(known["cells"][0]))
+        cells = cells_up_to(columns["cell"], cells)
+        answers = []
+        for minute, rows in minutes_of(columns["time"]):
+            opened = _levels(levels, minute, cells) if minute != before else None
+            now = accidents["time"] // MINUTE_SECONDS + 1 == minute
+            told = Accidents(accidents["minute"][now], accidents["cell"][now])
+            answers.append(toll(state, followed_of(columns, rows, cells), opened, told, profile(self.profile)))
+            before = minute
+        if answers:
+            chunks.write(state, "cells", "", before, {"cells": np.array([cells])})
+        return answer_trains(answers, columns, train.through)
+
+
+def _levels(levels: Mapping[str, Array], minute: int, cells: int) -> Levels:
+    """The statistics of a minute by cell; where nothing is told, nobody reported."""
+    rows = levels["minute"] == minute
+    lav, cars = np.full(cells, NO_LAV, np.int16), np.zeros(cells, np.int32)
+    cell = levels["cell"][rows]
+    lav[cell], cars[cell] = levels["lav"][rows], levels["cars"][rows]
+    return Levels(minute, lav, cars)
+
