@@ -80,7 +80,7 @@ PROFILES = ["spec", "walmart", "thesis2003"]
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_small_cities(name: str) -> None:
-    seen = np.array([check(generate(seed).events, small(name), seed) for seed in range(100)]).sum(axis=0)
+    seen = np.array([check(generate(seed).events, small(name), seed) for seed in range(60)]).sum(axis=0)
     assert seen.min() > 10, "these cities test something"
 
 
@@ -109,7 +109,7 @@ def test_case(case: Case) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROFILES)
 def test_thousands_of_cities(name: str) -> None:
-    for seed in range(10_000, 14_000):
+    for seed in range(10_000, 12_000):
         check(generate(seed).events, small(name), seed)
-    for seed in range(10_000, 10_300):
+    for seed in range(10_000, 10_060):
         check(jam(seed), profile(name), seed)

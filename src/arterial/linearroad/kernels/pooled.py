@@ -49,21 +49,22 @@ def open_minute(
 
 
 def _levels(state: State, minute: int, cells: int, profile: Profile) -> Levels:
-    cars = np.zeros(cells, np.int32)
-    reports, speeds = np.zeros(cells, np.int64), np.zeros(cells, np.int64)
-    for back in range(1, LAV_MINUTES + 1):
-        chunk = chunks.read_of(state, "history", chunks.slot(minute - back, LAV_MINUTES), minute - back)
-        if chunk is not None:
-            reports[: chunk["reports"].size] += chunk["reports"]
-            speeds[: chunk["speeds"].size] += chunk["speeds"]
-            if back == 1:
-                cars = grown(chunk["cars"], cells)
+    before = [
+        chunks.read_of(state, "history", chunks.slot(minute - back, LAV_MINUTES), minute - back) or NOTHING
+        for back in range(1, LAV_MINUTES + 1)
+    ]
+    cells = max(cells, *(chunk["cars"].size for chunk in before))
+    cars = grown(before[0]["cars"], cells)
+    reports, speeds = (
+        np.sum([grown(chunk[name], cells) for chunk in before], axis=0, dtype=np.int64) for name in NAMES[1:]
+    )
     counted = np.maximum(reports, 1)
     mean = speeds // counted if profile.lav_rounding == "floor" else (2 * speeds + counted) // (2 * counted)
     return Levels(minute, np.where(reports > 0, mean, NO_LAV).astype(np.int16), cars)
 
 
 NAMES = ("cars", "reports", "speeds")
+NOTHING = {name: np.empty(0, np.int32) for name in NAMES}
 
 
 @kernel(

@@ -81,6 +81,7 @@ def _levels(state: State, minute: int, cells: int) -> Levels:
         chunks.read_of(state, "history", chunks.slot(minute - back, LAV_MINUTES), minute - back) or NOTHING
         for back in range(1, LAV_MINUTES + 1)
     ]
+    cells = max(cells, *(chunk["cars"].size for chunk in before))
     cars = np.concatenate([grown(chunk["cars"], cells) for chunk in before])
     doubled = np.concatenate([grown(chunk["doubled"], cells) for chunk in before])
     lav = average_velocity(cars, doubled)
@@ -109,8 +110,9 @@ def exact_velocity(cars: list[int], doubled: list[int], apart: list[tuple[int, F
     return int(sum(means) // len(means)) if means else NO_LAV
 
 
-NAMES = ("cars", "doubled", "uneven_cell", "uneven_reports", "uneven_speed_sum")
-NOTHING = {name: np.empty(0, np.int32) for name in NAMES}
+NOTHING = {
+    name: np.empty(0, np.int32) for name in ("cars", "doubled", "uneven_cell", "uneven_reports", "uneven_speed_sum")
+}
 UNDECIDED = -2
 
 

@@ -211,12 +211,11 @@ class _Train:
         vids, cells, lanes = [], [], []
         for back in range(REPORT_SECONDS):
             key = chunks.slot(second - back, REPORT_SECONDS)
-            who = chunks.read_of(self.state, "who", key, second - back)
-            trip = chunks.read_of(self.state, "trip", key, second - back)
-            if who is not None and trip is not None:
-                vids.append(who["vid"])
-                cells.append(trip["cell"])
-                lanes.append(trip["place"] >> LANE_SHIFT & 7)
+            trips = chunks.read_of(self.state, "trips", key, second - back)
+            if trips is not None:
+                vids.append(trips["vid"])
+                cells.append(trips["cell"])
+                lanes.append(trips["place"] >> LANE_SHIFT & 7)
         vid, latest = np.unique(np.concatenate(vids), return_index=True)
         cell, lane = np.concatenate(cells)[latest], np.concatenate(lanes)[latest]
         xways = self._xways()

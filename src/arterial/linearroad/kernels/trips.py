@@ -45,13 +45,32 @@ class Followed:
     prev_seg: Array  # -1 for the first of a trip
     prev_speed: Array
     stopped: Array  # rows of the reports that are at least the fourth in one place
-    cells: int  # of the shard's expressways so far
     uneven: Uneven | None  # of the minute before, in the first train of a minute
+
+    @classmethod
+    def of(
+        cls,
+        reports: Reports,
+        cell: Array,
+        place: Array,
+        pred: Array,
+        prev_seg: Array,
+        prev_speed: Array,
+        uneven: Uneven | None,
+    ) -> Followed:
+        """Put together again from columns, for a box that gets them from another."""
+        stopped = np.flatnonzero(place >> RUN_SHIFT & 3 == STOPPED_RUN).astype(np.int32)
+        return cls(reports, cell, place, pred, prev_seg, prev_speed, stopped, uneven)
 
     @property
     def minute(self) -> int:
         """M(t) of all these reports."""
         return minute_of(int(self.reports.time[0]))
+
+    @property
+    def cells(self) -> int:
+        """The number of cells that arrays over cells need."""
+        return 2 * SEGMENTS * (int(self.cell.max()) // (2 * SEGMENTS) + 1)
 
 
 def follow(state: State, reports: Reports) -> Followed:
@@ -71,9 +90,8 @@ def follow(state: State, reports: Reports) -> Followed:
     added = []
     for second, start, stop in reports.seconds():
         key = chunks.slot(second, REPORT_SECONDS)
-        who = chunks.read_of(state, "who", key, second - REPORT_SECONDS) or NOBODY
-        trip = chunks.read_of(state, "trip", key, second - REPORT_SECONDS) or NO_TRIP
-        old_vid, old_cell, old_place = who["vid"].astype(np.int64), trip["cell"], trip["place"]
+        old = chunks.read_of(state, "trips", key, second - REPORT_SECONDS) or NOBODY
+        old_vid, old_cell, old_place = old["vid"].astype(np.int64), old["cell"], old["place"]
         rows = slice(start, stop)
         vid = reports.vid[rows]
         fresh, gone, still = find_predecessors(
@@ -93,22 +111,24 @@ def follow(state: State, reports: Reports) -> Followed:
         gone = gone if within else gone[:0]
         before = rows if within else slice(0, 0)
         added.append((second, vid[fresh], old_vid[gone], old_cell[gone], old_place[gone]))
-        chunks.write(state, "who", key, second, {"vid": narrowed(vid)})
         kept = {
             "cell": cell[rows],
             "place": place[rows],
             "prev_seg": prev_seg[before],
             "prev_speed": prev_speed[before],
         }
-        chunks.write(state, "trip", key, second, {name: values.copy() for name, values in kept.items()})
+        copies = {name: values.copy() for name, values in kept.items()}
+        chunks.write(state, "trips", key, second, {"vid": narrowed(vid), **copies})
 
     ledger.extended(xways, added).write(state)
-    cells = 2 * SEGMENTS * xways.size
-    return Followed(reports, cell, place, pred, prev_seg, prev_speed, np.concatenate(stopped), cells, uneven)
+    return Followed(reports, cell, place, pred, prev_seg, prev_speed, np.concatenate(stopped), uneven)
 
 
-NOBODY = {"vid": np.empty(0, np.int32)}
-NO_TRIP = {"cell": np.empty(0, np.int32), "place": np.empty(0, np.uint32)}
+NOBODY: dict[str, Array] = {
+    "vid": np.empty(0, np.int32),
+    "cell": np.empty(0, np.int32),
+    "place": np.empty(0, np.uint32),
+}
 
 
 @kernel(

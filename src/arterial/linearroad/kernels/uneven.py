@@ -111,38 +111,36 @@ def merge_trips(state: State, ledger: Ledger) -> tuple[Uneven, Array]:
     _sight(ledger.gone_vid.astype(np.int64), ledger.gone_phase, keys, phase_of, several, sieve, bits)
     slots = []
     for phase in range(REPORT_SECONDS):
-        who = chunks.read(state, "who", chunks.slot(phase, REPORT_SECONDS))
-        if who is not None and first <= chunks.stamp_of(who) < first + MINUTE_SECONDS:
-            vid = who["vid"].astype(np.int64)
-            slots.append((phase, chunks.stamp_of(who), vid))
+        trips = chunks.read(state, "trips", chunks.slot(phase, REPORT_SECONDS))
+        if trips is not None and first <= chunks.stamp_of(trips) < first + MINUTE_SECONDS:
+            vid = trips["vid"].astype(np.int64)
+            slots.append((phase, vid, trips))
             _sight(vid, np.full(1, phase, np.int8), keys, phase_of, several, sieve, bits)
     if not several.any():
         return NONE_UNEVEN, np.empty(0, np.int64)
-    return _account_for(state, ledger, np.sort(keys[several]), slots, first)
+    return _account_for(ledger, np.sort(keys[several]), slots, first)
 
 
 def _account_for(
-    state: State, ledger: Ledger, vids: Array, slots: list[tuple[int, int, Array]], first: int
+    ledger: Ledger, vids: Array, slots: list[tuple[int, Array, dict[str, Array]]], first: int
 ) -> tuple[Uneven, Array]:
     """All reports of these vehicles in the minute, from the ledger and the ring, put together by vehicle and cell."""
     gone = np.isin(ledger.gone_vid, vids)
     rows = [(ledger.gone_vid[gone], ledger.gone_cell[gone], ledger.gone_phase[gone], ledger.gone_speed[gone])]
     alive = []
-    for phase, second, vid in slots:
+    for phase, vid, trips in slots:
         hit = np.flatnonzero(np.isin(vid, vids))
         if hit.size == 0:
             continue
-        trip = chunks.read(state, "trip", chunks.slot(phase, REPORT_SECONDS))
-        assert trip is not None, "a slot of the ring has both parts"
-        cell = trip["cell"][hit]
-        speed = (trip["place"][hit] >> SPEED_SHIFT).astype(np.uint8)
+        cell = trips["cell"][hit]
+        speed = (trips["place"][hit] >> SPEED_SHIFT).astype(np.uint8)
         rows.append((vid[hit], cell, _phase(phase, hit), speed))
-        if second >= first + REPORT_SECONDS:
+        if chunks.stamp_of(trips) >= first + REPORT_SECONDS:
             alive.append(np.unique(vid[hit]))
-            before = trip["prev_seg"][hit]
+            before = trips["prev_seg"][hit]
             has = np.flatnonzero(before >= 0)
             old_cell = (cell[has] // SEGMENTS * SEGMENTS + before[has]).astype(np.int32)
-            rows.append((vid[hit][has], old_cell, _phase(phase, has), trip["prev_speed"][hit][has]))
+            rows.append((vid[hit][has], old_cell, _phase(phase, has), trips["prev_speed"][hit][has]))
     columns = [np.concatenate(parts) for parts in zip(*rows, strict=True)]
     seen, times = np.unique(np.concatenate([np.empty(0, np.int64), *alive]), return_counts=True)
     return _by_cell(*columns), seen[times > 1]
