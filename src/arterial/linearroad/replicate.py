@@ -1,7 +1,7 @@
 """More expressways out of few: each replica has vehicles, expressways and request ids of its own.
 
-A rating at a large L would need days of simulation. Replicas keep what makes the load real (every tuple is a tuple, every
-vehicle has an account of its own) and are said to be replicas wherever a result is reported.
+A rating at a large L would need days of simulation. Replicas keep what makes the load real (every tuple is a tuple,
+every vehicle has an account of its own) and are said to be replicas wherever a result is reported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Answers on their way out: lines of the dialect, stamped with the time of emission, in the flat file of the paper.
 
-Each slot writes the answers of a step to a part, exactly once; the driver then appends the parts of the step to the flat
-file and removes them. A journal beside the file says through which step it is complete, and how long it is then: after a
-crash it is cut back to that.
+Each slot writes the answers of a step to a part, exactly once; the driver then appends the parts of the step to the
+flat file and removes them. A journal beside the file says through which step it is complete, and how long it is then:
+after a crash it is cut back to that.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class LinearRoadKernels:
 
 
 NO_REQUESTS = {name: np.empty(0, np.int64) for name in ("time", "vid", "xway", "qid")}
-NO_CHARGES = Charges(*(np.empty(0, np.int64) for _ in range(3)))
+NO_CHARGES = Charges(*(np.empty(0, np.int64) for _ in range(5)))
 
 
 def _joined(kind: type[T], parts: list[T]) -> T:

@@ -31,6 +31,8 @@ class Notices:
     time: Array
     lav: Array
     toll: Array
+    xway: Array
+    dir: Array
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Charges:
     vid: Array
     time: Array
     toll: Array
+    xway: Array
+    dir: Array
 
 
 @dataclass(frozen=True)
@@ -130,17 +134,29 @@ def toll(
         chunks.write(state, "quotes", key, second, {"quote": quote[rows].copy()})
     notices, alerts = notify(reports, followed.cell, np.concatenate(entered), tariff)
     at = np.concatenate(left)
-    return notices, alerts, Charges(reports.vid[at], reports.time[at], np.concatenate(amounts))
+    return notices, alerts, charge(reports, at, np.concatenate(amounts))
 
 
 def notify(reports: Reports, cell: Array, entering: Array, tariff: Tariff) -> tuple[Notices, Alerts]:
     """The notices and alerts to the reports in these rows."""
     cell = cell[entering]
-    notices = Notices(reports.vid[entering], reports.time[entering], tariff.lav[cell], tariff.toll[cell])
+    notices = Notices(
+        reports.vid[entering],
+        reports.time[entering],
+        tariff.lav[cell],
+        tariff.toll[cell],
+        reports.xway[entering],
+        reports.dir[entering],
+    )
     ahead = tariff.accident[cell]
     warned = ahead != NO_ACCIDENT
     at = entering[warned]
     return notices, Alerts(reports.time[at], reports.vid[at], reports.xway[at], ahead[warned], reports.dir[at])
+
+
+def charge(reports: Reports, leaving: Array, amount: Array) -> Charges:
+    """The charges to the reports in these rows."""
+    return Charges(reports.vid[leaving], reports.time[leaving], amount, reports.xway[leaving], reports.dir[leaving])
 
 
 def _accidents_of(state: State, minute: int) -> Array:

@@ -31,7 +31,7 @@ from arterial.linearroad.kernels.hashing import home
 from arterial.linearroad.kernels.pooled import open_minute
 from arterial.linearroad.kernels.reports import LANE_SHIFT, PLACE_MASK, RUN_SHIFT, Reports, encode
 from arterial.linearroad.kernels.table import Table
-from arterial.linearroad.kernels.tolls import Alerts, Charges, Notices, Tariff, accident_ahead, notify
+from arterial.linearroad.kernels.tolls import Alerts, Charges, Notices, Tariff, accident_ahead, charge, notify
 from arterial.linearroad.profiles import Profile
 from arterial.network.state import State
 
@@ -97,7 +97,7 @@ def answer_reports(state: State, reports: Reports, profile: Profile) -> tuple[No
         stops.take(minute, left, _events(reports, halted, cell[halted], place[halted]))
         stops.write(state)
     notices, alerts = notify(reports, cell, entering, tariff)
-    return notices, alerts, Charges(reports.vid[leaving], reports.time[leaving], amount)
+    return notices, alerts, charge(reports, leaving, amount)
 
 
 def _keys(vid: Array, cell: Array) -> Array:

@@ -54,7 +54,7 @@ class Accidents(Box):
         told = []
         for time in np.unique(columns["time"]).tolist():
             first, last = np.searchsorted(columns["time"], [time, time + 1]).tolist()
-            found = find_accidents(state, followed_of(columns, slice(first, last), 0))
+            found = find_accidents(state, followed_of(columns, slice(first, last)))
             if found.cell.size:
                 told.append(_frame(found, time, columns))
         return {OUT: Train(pl.concat(told) if told else ACCIDENT_SCHEMA.empty(), train.through)}

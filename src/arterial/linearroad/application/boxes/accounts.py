@@ -66,7 +66,7 @@ class Accounts(Box):
             Charges(charges["vid"], charges["time"], charges["toll"], charges["xway"], charges["dir"]),
             Requests(requests["time"], requests["vid"], requests["qid"]),
             self.balance_at,
-            notices and Notices(**notices),
+            None if notices is None else Notices(**notices),
         )
         columns = {name: getattr(answered, name) for name in BALANCE_SCHEMA.names if name != "vid"}
         return {OUT: Train(frame(BALANCE_SCHEMA, {**columns, "vid": requests["vid"]}), through)}

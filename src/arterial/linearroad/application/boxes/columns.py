@@ -42,7 +42,9 @@ FOLLOWED_SCHEMA = Schema.of(
 )
 """Reports with what their predecessors tell. `cell`, `place` and `pred` are numbers that hold within a shard."""
 
-NOTICE_SCHEMA = Schema.of({"vid": int, "time": "int32", "lav": "int16", "toll": "int32", "xway": "int32", "dir": "int8"})
+NOTICE_SCHEMA = Schema.of(
+    {"vid": int, "time": "int32", "lav": "int16", "toll": "int32", "xway": "int32", "dir": "int8"}
+)
 ALERT_SCHEMA = Schema.of({"time": "int32", "vid": int, "xway": "int32", "seg": "int8", "dir": "int8"})
 CHARGE_SCHEMA = Schema.of({"vid": int, "time": "int32", "toll": "int32", "xway": "int32", "dir": "int8"})
 BALANCE_SCHEMA = Schema.of({"time": "int32", "result_time": "int32", "qid": int, "balance": int, "vid": int})
@@ -86,39 +88,32 @@ def minutes_of(time: Array) -> Iterator[tuple[int, slice]]:
         start = stop
 
 
-def followed_of(columns: Mapping[str, Array], rows: slice, cells: int, uneven: Uneven | None = None) -> Followed:
+def followed_of(columns: Mapping[str, Array], rows: slice, uneven: Uneven | None = None) -> Followed:
     """The followed reports in these rows, all of one minute."""
     part = {name: values[rows] for name, values in columns.items()}
-    return Followed(
+    return Followed.of(
         reports_of(part),
         part["cell"],
         part["place"].view(np.uint32),
         part["pred"],
         part["prev_seg"],
         part["prev_speed"].view(np.uint8),
-        np.flatnonzero(part["stopped"]).astype(np.int32),
-        cells,
         uneven,
     )
-
-
-def cells_up_to(cell: Array, known: int) -> int:
-    """How many cells the shard's expressways have, as far as they were seen; they are numbered as they appear."""
-    if not cell.size:
-        return known
-    return max(known, (int(cell.max()) // CELLS_OF_XWAY + 1) * CELLS_OF_XWAY)
 
 
 def require(stream: Stream, schema: Schema, key: tuple[str, ...]) -> None:
     """Refuse a stream that is not grouped by the key or lacks a column."""
     if stream.keyed_by != key:
-        raise NetworkError(f"expected a stream grouped by {', '.join(key)}, got one grouped by {stream.keyed_by or 'nothing'}")
+        raise NetworkError(
+            f"expected a stream grouped by {', '.join(key)}, got one grouped by {stream.keyed_by or 'nothing'}"
+        )
     for field in schema:
         if field.name not in stream.schema or stream.schema[field.name] is not field.type:
             raise NetworkError(f"expected the columns {schema}, got {stream.schema}")
 
 
-_NUMPY = {
+_NUMPY: dict[Type, np.dtype[Any]] = {
     Type.INT8: np.dtype(np.int8),
     Type.INT16: np.dtype(np.int16),
     Type.INT32: np.dtype(np.int32),

@@ -15,7 +15,6 @@ from arterial.linearroad.application.boxes.columns import (
     ROAD_KEY,
     Array,
     arrays,
-    cells_up_to,
     followed_of,
     frame,
     minutes_of,
@@ -72,7 +71,7 @@ class SegmentStatistics(Box):
         xways = _known_xways(state, columns["cell"], columns["xway"])
         told = []
         for minute, rows in minutes_of(columns["time"]):
-            followed = followed_of(columns, rows, xways.size * CELLS_OF_XWAY, _corrections(uneven, minute))
+            followed = followed_of(columns, rows, _corrections(uneven, minute))
             levels = gather(state, followed)
             if levels is not None:
                 told.append(_frame(levels, int(columns["time"][rows.start]), xways))
@@ -106,8 +105,8 @@ def _known_xways(state: State, cell: Array, xway: Array) -> Array:
     """The shard's expressways in the order of their numbers."""
     chunk = chunks.read(state, "xways")
     known: Array = np.empty(0, np.int32) if chunk is None else chunk["xway"]
-    many = cells_up_to(cell, known.size * CELLS_OF_XWAY) // CELLS_OF_XWAY
-    if many == known.size:
+    many = int(cell.max()) // CELLS_OF_XWAY + 1 if cell.size else 0
+    if many <= known.size:
         return known
     more = np.zeros(many, np.int32)
     more[: known.size] = known

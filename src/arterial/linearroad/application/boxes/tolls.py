@@ -11,11 +11,11 @@ import numpy as np
 from arterial.linearroad.application.boxes.accidents import ACCIDENT_SCHEMA
 from arterial.linearroad.application.boxes.answers import ALERTS, CHARGES, NOTICES, answer_streams, answer_trains
 from arterial.linearroad.application.boxes.columns import (
+    CELLS_OF_XWAY,
     FOLLOWED_SCHEMA,
     ROAD_KEY,
     Array,
     arrays,
-    cells_up_to,
     followed_of,
     minutes_of,
     require,
@@ -63,26 +63,26 @@ class Tolls(Box):
         """Minute by minute: a minute's tolls depend on earlier minutes only."""
         train = trains[IN]
         columns, levels, accidents = (arrays(trains[port].tuples) for port in (IN, STATISTICS, ACCIDENTS))
-        known = chunks.read(state, "cells")
-        before, cells = (0, 0) if known is None else (chunks.stamp_of(known), int(known["cells"][0]))
-        cells = cells_up_to(columns["cell"], cells)
+        opened = chunks.read(state, "opened")
+        before = 0 if opened is None else chunks.stamp_of(opened)
         answers = []
         for minute, rows in minutes_of(columns["time"]):
-            opened = _levels(levels, minute, cells) if minute != before else None
+            followed = followed_of(columns, rows)
             now = accidents["time"] // MINUTE_SECONDS + 1 == minute
             told = Accidents(accidents["minute"][now], accidents["cell"][now])
-            answers.append(toll(state, followed_of(columns, rows, cells), opened, told, profile(self.profile)))
+            new = _levels(levels, minute, followed.cells) if minute != before else None
+            answers.append(toll(state, followed, new, told, profile(self.profile)))
             before = minute
         if answers:
-            chunks.write(state, "cells", "", before, {"cells": np.array([cells])})
-        return answer_trains(answers, columns, train.through)
+            chunks.write(state, "opened", "", before, {})
+        return answer_trains(answers, train.through)
 
 
 def _levels(levels: Mapping[str, Array], minute: int, cells: int) -> Levels:
     """The statistics of a minute by cell; where nothing is told, nobody reported."""
     rows = levels["minute"] == minute
-    lav, cars = np.full(cells, NO_LAV, np.int16), np.zeros(cells, np.int32)
     cell = levels["cell"][rows]
+    cells = max(cells, int(cell.max()) // CELLS_OF_XWAY * CELLS_OF_XWAY + CELLS_OF_XWAY if cell.size else 0)
+    lav, cars = np.full(cells, NO_LAV, np.int16), np.zeros(cells, np.int32)
     lav[cell], cars[cell] = levels["lav"][rows], levels["cars"][rows]
     return Levels(minute, lav, cars)
-

@@ -97,8 +97,14 @@ class Trips(Box):
                     )
                 )
         if not found:
-            return {OUT: Train(FOLLOWED_SCHEMA.empty(), train.through), UNEVEN: Train(UNEVEN_SCHEMA.empty(), train.through)}
-        added = {name: np.concatenate([part[name] for part in found]) if len(found) > 1 else found[0][name] for name in found[0]}
+            return {
+                OUT: Train(FOLLOWED_SCHEMA.empty(), train.through),
+                UNEVEN: Train(UNEVEN_SCHEMA.empty(), train.through),
+            }
+        added = {
+            name: np.concatenate([part[name] for part in found]) if len(found) > 1 else found[0][name]
+            for name in found[0]
+        }
         uneven = pl.concat(corrections) if corrections else UNEVEN_SCHEMA.empty()
         return {
             OUT: Train(frame(FOLLOWED_SCHEMA, {**columns, **added}), train.through),

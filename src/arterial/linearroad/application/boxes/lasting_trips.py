@@ -1,0 +1,43 @@
+"""Tolls where a trip outlasts a gap (profile `walmart`): one pass does what four boxes do in `spec`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from arterial.linearroad.application.boxes.answers import ALERTS, CHARGES, NOTICES, answer_streams, answer_trains
+from arterial.linearroad.application.boxes.columns import ROAD_KEY, arrays, require
+from arterial.linearroad.application.feed import REPORT_SCHEMA
+from arterial.linearroad.kernels.reports import Reports
+from arterial.linearroad.kernels.walmart import answer_reports
+from arterial.linearroad.profiles import profile
+from arterial.network.box import IN, Box, Stream
+from arterial.network.state import State
+from arterial.network.train import Train
+
+
+@dataclass(frozen=True)
+class LastingTrips(Box):
+    """Notices, alerts and charges where a report follows the vehicle's last one, however long ago that was."""
+
+    profile: str = "walmart"
+
+    kind: ClassVar[str] = "linear_road.lasting_trips"
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What is told to vehicles, and what is charged to them."""
+        return (NOTICES, ALERTS, CHARGES)
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """Position reports grouped by road."""
+        require(inputs[IN], REPORT_SCHEMA, ROAD_KEY)
+        return answer_streams()
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """Minute by minute."""
+        train = trains[IN]
+        reports = Reports.of(arrays(train.tuples))
+        answers = [answer_reports(state, minute, profile(self.profile)) for minute in reports.minutes()]
+        return answer_trains(answers, train.through)
