@@ -9,23 +9,37 @@ reports.filter("fast", "speed > 100").group_by("vehicle").tumble(
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
+from arterial.boxes.bsort import BSort
+from arterial.boxes.connection_point import ConnectionPoint
+from arterial.boxes.drop import Drop
 from arterial.boxes.filter import OTHERWISE, Filter
 from arterial.boxes.group_by import GroupBy
+from arterial.boxes.join import LEFT, RIGHT, Join
+from arterial.boxes.latch import Latch
 from arterial.boxes.map import Map
 from arterial.boxes.output import Output
+from arterial.boxes.read_relation import CHANGES, ReadRelation
+from arterial.boxes.resample import Resample
+from arterial.boxes.slide import Slide
 from arterial.boxes.source import LATE, Source
 from arterial.boxes.tumble import Tumble
 from arterial.boxes.union import Union
+from arterial.boxes.update_relation import UpdateRelation
+from arterial.boxes.wait_for import UNMET, UNTIL, WaitFor
 from arterial.errors import NetworkError
 from arterial.network.aggregate import Values
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.duration import Duration
+from arterial.network.expression import known_column
 from arterial.network.function import Function
 from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.qos import Delay
+from arterial.network.relation import Relation
 from arterial.network.schema import Schema, SchemaLike
 from arterial.network.serial import from_json, to_json
 
@@ -65,6 +79,35 @@ class Network:
         A tuple may come up to `disorder` behind the highest time before it; what is later leaves by `.late`.
         """
         return self.box(Source(name, Schema.of(schema), time, disorder))
+
+    def relation(
+        self,
+        name: str,
+        schema: SchemaLike,
+        key: str | Sequence[str] = (),
+        rows: Sequence[Sequence[Any] | Mapping[str, Any]] = (),
+    ) -> RelationHandle:
+        """A named table with a key, for `update_relation` and `read_relation`, and the rows that it begins with."""
+        columns = Schema.of(schema)
+        keys = (key,) if isinstance(key, str) else tuple(key)
+        tuples = []
+        for row in rows:
+            if isinstance(row, Mapping):
+                for column in row:
+                    known_column(column, columns.names, f"the relation {name!r}")
+                row = [row.get(column) for column in columns.names]
+            tuples.append(tuple(row))
+        try:
+            return RelationHandle(Relation(name, columns, keys, tuple(tuples)))
+        except NetworkError as mistake:
+            raise NetworkError(f"network {self.name!r}: {mistake}") from None
+
+    @contextmanager
+    def composed(self, name: str) -> Iterator[None]:
+        """Let the boxes that are drawn inside of the `with` be parts of one composed box."""
+        before = len(self.value.boxes)
+        yield
+        self.group(name, [box.name for box in self.value.boxes[before:]])
 
     def box(self, box: Box, **inputs: StreamHandle) -> StreamHandle:
         """Add any box, with the stream for each of its inputs by the name of the port."""
@@ -140,6 +183,11 @@ class StreamHandle:
         return self.port_named(OTHERWISE)
 
     @property
+    def unmet(self) -> StreamHandle:
+        """Of a WaitFor: the tuples that still waited when the streams ended."""
+        return self.port_named(UNMET)
+
+    @property
     def late(self) -> StreamHandle:
         """Of a Source or a BSort: the tuples that came too late."""
         return self.port_named(LATE)
@@ -195,10 +243,121 @@ class StreamHandle:
         """Values over disjoint windows, by time (`every`) or by tuples (`size`): `peak="max(speed)"`."""
         return self.box(Tumble(name, _values(values, more), every, size))
 
-    def output(self, name: str, delay: Sequence[tuple[float, float]] = ()) -> StreamHandle:
+    def slide(
+        self,
+        name: str,
+        values: Mapping[str, Value] | Function | None = None,
+        /,
+        *,
+        over: Duration | None = None,
+        every: Duration | None = None,
+        size: int | None = None,
+        advance: int | None = None,
+        **more: Value,
+    ) -> StreamHandle:
+        """Values over windows that advance: `over` a time, one `every` so much; or of `size` tuples, by `advance`."""
+        return self.box(Slide(name, _values(values, more), over, every, size, advance))
+
+    def latch(
+        self,
+        name: str,
+        values: Mapping[str, str] | None = None,
+        /,
+        *,
+        every: Duration | None = None,
+        size: int | None = None,
+        **more: str,
+    ) -> StreamHandle:
+        """Values over all tuples of a group so far, told after each window that has some."""
+        return self.box(Latch(name, _values(values, more), every, size))
+
+    def resample(
+        self,
+        name: str,
+        columns: Mapping[str, str] | None = None,
+        /,
+        *,
+        every: Duration,
+        within: Duration,
+        **more: str,
+    ) -> StreamHandle:
+        """A tuple at every multiple of `every`, interpolated where tuples are `within` reach: `speed="linear"`."""
+        return self.box(Resample(name, (*(columns or {}).items(), *more.items()), every, within))
+
+    def drop(self, name: str, rate: float, seed: int = 0) -> StreamHandle:
+        """All but a share of the tuples, chosen by chance, the same in every run."""
+        return self.box(Drop(name, rate, seed))
+
+    def bsort(self, name: str, disorder: Duration, time: str | None = None) -> StreamHandle:
+        """The stream in the order of its time (or of another column); `.late` are the tuples that came too late."""
+        return self.box(BSort(name, disorder, time))
+
+    def join(
+        self, name: str, other: StreamHandle, *, within: Duration, on: str | None = None, time: str = "joined"
+    ) -> StreamHandle:
+        """Pairs of this stream's tuples with the other's, of one group, `within` so much time of each other."""
+        return self.network.box(Join(name, within, on, time), **{LEFT: self, RIGHT: other})
+
+    def wait_for(self, name: str, predicate: str, until: StreamHandle, time: str = "released") -> StreamHandle:
+        """The tuples, each held until the predicate is true for it and the latest of `until`; see `.unmet`."""
+        return self.network.box(WaitFor(name, predicate, time), **{"in": self, UNTIL: until})
+
+    def update_relation(
+        self,
+        name: str,
+        relation: RelationHandle,
+        values: Mapping[str, str] | None = None,
+        /,
+        *,
+        delete: str | None = None,
+        **more: str,
+    ) -> StreamHandle:
+        """Write the relation from this stream; gives the stream of its changes."""
+        if relation.changes is not None:
+            raise NetworkError(
+                f"network {self.network.name!r}, box {name!r}: the relation {relation.relation.name!r} is updated by "
+                f"{relation.changes.box!r} already; lead both streams into one with a Union"
+            )
+        if relation.read:
+            raise NetworkError(
+                f"network {self.network.name!r}, box {name!r}: the relation {relation.relation.name!r} is read by "
+                f"{relation.read[0]!r}, which was drawn before; draw its update first"
+            )
+        pairs = (*(values or {}).items(), *more.items())
+        changes = self.box(UpdateRelation(name, relation.relation, pairs, delete))
+        relation.changes = changes.port
+        return changes
+
+    def read_relation(self, name: str, relation: RelationHandle, prefix: str = "") -> StreamHandle:
+        """The tuples with the values that the relation has for their key at their time."""
+        others: dict[str, StreamHandle] = {}
+        if relation.changes is not None:
+            others[CHANGES] = StreamHandle(self.network, relation.changes)
+        made = self.box(ReadRelation(name, relation.relation, prefix, bool(others)), **others)
+        relation.read.append(name)
+        return made
+
+    def connection_point(self, name: str, retention: Duration, storage_key: Sequence[str] = ()) -> StreamHandle:
+        """The same stream, kept for some time where queries can be attached later."""
+        return self.box(ConnectionPoint(name, retention, tuple(storage_key)))
+
+    def output(self, name: str, qos: Delay | None = None) -> StreamHandle:
         """Deliver the stream under that name; gives the stream again, to draw on."""
-        self.box(Output(name, tuple((float(x), float(y)) for x, y in delay)))
+        if not (qos is None or isinstance(qos, Delay)):
+            raise NetworkError(
+                f"network {self.network.name!r}, box {name!r}: expected qos=Delay(good, zero), got {qos!r}"
+            )
+        self.box(Output(name, () if qos is None else qos.graph))
         return self
+
+
+@dataclass
+class RelationHandle:
+    """A relation of a network that is being drawn: where its changes come from, and who reads it."""
+
+    relation: Relation
+    changes: Port | None = None
+    read: list[str] = field(default_factory=list)
 
 
 def _values(given: Mapping[str, Any] | Function | None, more: Mapping[str, Any]) -> Values:

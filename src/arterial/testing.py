@@ -1,1 +1,209 @@
-"""Public helpers for testing networks and boxes."""
+"""Helpers to test networks and boxes, without Spark and without waiting.
+
+    check_network(net, {"reports": tuples})                      # both engines agree, however the stream is cut
+    check_box(MyBox("mine"), {"in": tuples}, {"in": stream})     # a box of your own, in every shard and cut
+
+`run` gives the outputs of a network as lists, `Clock` is a clock that goes when it is told to.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from arterial.boxes.group_by import GroupBy
+from arterial.boxes.output import Output
+from arterial.boxes.source import Source
+from arterial.drawing import Network, StreamHandle
+from arterial.engine.inprocess import InProcess
+from arterial.errors import ArterialError
+from arterial.network.box import Box, Stream
+from arterial.network.network import NetworkValue, Port
+from arterial.network.schema import Schema
+from arterial.network.train import BEGIN, END, Train
+from arterial.reference import Meaning, interpret
+
+Tuples = Sequence[Mapping[str, Any]]
+
+
+class DisagreementError(ArterialError, AssertionError):
+    """Two runs that must give the same gave different tuples."""
+
+
+@dataclass
+class Clock:
+    """A clock for tests: it shows what it was set to."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        """The time that it shows, in seconds."""
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Let so much time pass."""
+        self.now += seconds
+
+
+@dataclass
+class ListSink:
+    """Keeps what is delivered to it, by output."""
+
+    tuples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def __call__(self, output: str, train: Train) -> None:
+        """Take a train."""
+        self.tuples.setdefault(output, []).extend(train.tuples.to_dicts())
+
+
+def frame(tuples: Tuples, schema: Schema) -> pl.DataFrame:
+    """Tuples as the columns of a train."""
+    return pl.DataFrame(
+        [[values.get(name) for name in schema.names] for values in tuples], schema=schema.polars(), orient="row"
+    )
+
+
+def run(
+    network: NetworkValue | Network,
+    arrivals: Mapping[str, Tuples],
+    *,
+    shards: int = 1,
+    trains: int = 1,
+    seed: int = 0,
+    restarts: bool = False,
+) -> dict[str, list[dict[str, Any]]]:
+    """What arrives at each output when these tuples arrive at the sources, in that order, cut into so many trains.
+
+    The seed decides where the cuts are. With `restarts` nothing but the state survives from one train to the next.
+    """
+    value = network.value if isinstance(network, Network) else network
+    host = InProcess(value, shards=shards)
+    sink = ListSink({box.name: [] for box in value.boxes if isinstance(box, Output)})
+    for step in _steps(value, arrivals, trains, random.Random(seed)):
+        for name, train in host.step(step).items():
+            if name in sink.tuples:
+                sink(name, train)
+        if restarts:
+            host.restart()
+    return sink.tuples
+
+
+def check_network(
+    network: NetworkValue | Network,
+    arrivals: Mapping[str, Tuples],
+    *,
+    meanings: Mapping[str, Meaning] | None = None,
+    tries: int = 4,
+    seed: int = 0,
+) -> None:
+    """Raise unless the vectorised boxes give what the interpreter gives, in any cut, shards, and after restarts."""
+    value = network.value if isinstance(network, Network) else network
+    expected = interpret(value, arrivals, meanings)
+    _compare(value, arrivals, expected, "the interpreter", tries, seed)
+
+
+def check_box(
+    box: Box,
+    inputs: Mapping[str, Tuples],
+    streams: Mapping[str, Stream],
+    *,
+    meaning: Meaning | None = None,
+    tries: int = 8,
+    seed: int = 0,
+) -> None:
+    """Raise unless a box gives the same in any cut into trains, in any number of shards, and after restarts.
+
+    With its `meaning` (a function like those of `arterial.reference`) it is compared with that; else with itself, on
+    one train in one shard. The tuples come in the order of their time, where their stream has one.
+    """
+    net = Network("check")
+    handles: dict[str, StreamHandle] = {}
+    arrivals: dict[str, Tuples] = {}
+    for port in box.inputs:
+        stream = streams[port]
+        source = net.box(Source(f"source of {port}", stream.schema, stream.time))
+        arrivals[f"source of {port}"] = inputs[port]
+        handles[port] = net.box(GroupBy(f"group of {port}", stream.keyed_by), **{"in": source})
+    net.box(box, **handles)
+    for port in box.outputs:
+        net.box(Output(f"{box.name}.{port}"), **{"in": StreamHandle(net, Port(box.name, port))})
+    if meaning is not None:
+        check_network(net, arrivals, meanings={box.kind: meaning}, tries=tries, seed=seed)
+    else:
+        _compare(net.value, arrivals, run(net, arrivals), "one train in one shard", tries, seed)
+
+
+def _compare(
+    network: NetworkValue,
+    arrivals: Mapping[str, Tuples],
+    expected: Mapping[str, Tuples],
+    what: str,
+    tries: int,
+    seed: int,
+) -> None:
+    chance = random.Random(seed)
+    for attempt in range(tries):
+        settings = {
+            "shards": 1 if attempt == 0 else chance.choice((1, 2, 3)),
+            "trains": 1 if attempt == 0 else chance.randint(1, 6),
+            "seed": chance.randrange(2**30),
+            "restarts": attempt > 0 and chance.random() < 0.5,
+        }
+        got = run(network, arrivals, **settings)  # type: ignore[arg-type]
+        for name, tuples in got.items():
+            stream = network.box(name).fed_by["in"]
+            if _ordered_view(tuples, stream) != _ordered_view(expected[name], stream):
+                raise DisagreementError(
+                    f"network {network.name!r}, output {name!r} with {settings}:\n  expected from {what}:\n"
+                    + _shown(expected[name])
+                    + "\n  got:\n"
+                    + _shown(tuples)
+                )
+
+
+def _steps(
+    network: NetworkValue, arrivals: Mapping[str, Tuples], trains: int, chance: random.Random
+) -> Iterator[dict[str, Train]]:
+    """Trains of every source, cut at random places, sometimes with a promise about what is complete."""
+    sources = [box for box in network.boxes if isinstance(box, Source)]
+    frames = {box.name: frame(arrivals.get(box.name, ()), box.schema) for box in sources}
+    cuts = {
+        name: [0, *sorted(chance.randint(0, tuples.height) for _ in range(trains - 1)), tuples.height]
+        for name, tuples in frames.items()
+    }
+    for i in range(trains):
+        step = {}
+        for box in sources:
+            begin, end = cuts[box.name][i : i + 2]
+            rest = frames[box.name].slice(end)[box.time].cast(pl.Int64).drop_nulls()
+            through = BEGIN
+            if len(rest) and chance.random() < 0.5:
+                through = rest.min() - 1  # type: ignore[operator]
+            step[box.name] = Train(frames[box.name].slice(begin, end - begin), END if i + 1 == trains else through)
+        yield step
+
+
+def _ordered_view(tuples: Tuples, stream: Stream) -> Any:
+    """What must be equal: the list, or where only groups have an order, the list of each group."""
+    names = stream.schema.names
+    rows = [tuple(_comparable(values[name]) for name in names) for values in tuples]
+    if not stream.keyed_by:
+        return rows
+    places = [names.index(key) for key in stream.keyed_by]
+    groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[place] for place in places), []).append(row)
+    return groups
+
+
+def _comparable(value: Any) -> Any:
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value
+
+
+def _shown(tuples: Tuples) -> str:
+    return "\n".join(f"    {dict(values)}" for values in tuples[:50]) or "    nothing"

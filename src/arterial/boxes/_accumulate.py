@@ -86,6 +86,18 @@ def finish(
     return pl.DataFrame(results).with_columns(columns).select(*keys, *(name for name, _ in aggregation.outputs))
 
 
+def numbers_of(column: pl.Series) -> Array:
+    """The column as 64-bit numbers; what stands in place of nulls does not matter."""
+    if column.dtype == pl.Float64:
+        return column.fill_null(0.0).to_numpy()
+    return column.cast(pl.Int64).fill_null(0).to_numpy()
+
+
+def valid_rows(values: pl.Series) -> Array:
+    """Which values are not null; empty, if all are."""
+    return values.is_not_null().to_numpy() if values.null_count() else _ALL
+
+
 def _columns(i: int, call: Call) -> dict[str, pl.DataType]:
     match call.function:
         case "count" | "count_distinct":
@@ -111,19 +123,19 @@ def _add(
         return {}
     if call.function == "count":
         counts = _grown(opened[me], count)
-        kernels.add_counts(slots, _ALL if values is None else _valid(values), counts)
+        kernels.add_counts(slots, _ALL if values is None else valid_rows(values), counts)
         return {me: pl.Series(counts)}
     assert values is not None
-    valid = _valid(values)
+    valid = valid_rows(values)
     if call.function == "count_distinct":
         return {me: pl.Series(_distinct(values, valid, slots, count))}
     if call.function in ("sum", "avg"):
         sums, counts = _grown(opened[me], count), _grown(opened[f"{me}.n"], count)
-        kernels.add_sums(slots, _numbers(values), valid, sums, counts)
+        kernels.add_sums(slots, numbers_of(values), valid, sums, counts)
         return {me: pl.Series(sums), f"{me}.n": pl.Series(counts)}
     if call.function == "stddev":
         parts = {name: _grown(opened[f"{me}.{name}"], count) for name in ("n", "mean", "squares")}
-        kernels.add_spread(slots, _numbers(values), valid, *parts.values())
+        kernels.add_spread(slots, numbers_of(values), valid, *parts.values())
         return {f"{me}.{name}": pl.Series(part) for name, part in parts.items()}
     return {me: _pick(call.function, opened[me], values, slots, valid, count)}
 
@@ -146,7 +158,7 @@ def _pick(function: str, old: pl.Series, values: pl.Series, slots: Array, valid:
             _grown(old.fill_null(0) if old.dtype != pl.Boolean else old.fill_null(False), count),
             (known >= 0) * 1,
         )
-        kernels.take_extremes(slots, _numbers(values), valid, best, counts, function == "max")
+        kernels.take_extremes(slots, numbers_of(values), valid, best, counts, function == "max")
         return _as(best, counts == 0, old.dtype)
     if function == "last":
         kernels.pick_last(slots, valid, known, len(old))
@@ -182,16 +194,10 @@ def _result(i: int, call: Call, windows: pl.DataFrame) -> pl.Series:
 
 def _grown(column: pl.Series, count: int) -> Array:
     """A copy of the column as numbers, with zeros up to that length."""
-    numbers = _numbers(column)
+    numbers = numbers_of(column)
     grown = np.zeros(count, numbers.dtype)
     grown[: len(numbers)] = numbers
     return grown
-
-
-def _numbers(column: pl.Series) -> Array:
-    if column.dtype == pl.Float64:
-        return column.fill_null(0.0).to_numpy()
-    return column.cast(pl.Int64).fill_null(0).to_numpy()
 
 
 def _as(numbers: Array, missing: Array, kind: pl.DataType) -> pl.Series:
@@ -199,7 +205,3 @@ def _as(numbers: Array, missing: Array, kind: pl.DataType) -> pl.Series:
     if missing.any():
         column = column.set(pl.Series(missing), None)
     return column.cast(kind)
-
-
-def _valid(values: pl.Series) -> Array:
-    return values.is_not_null().to_numpy() if values.null_count() else _ALL

@@ -7,32 +7,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from arterial.network.hashing import mix
+
 Array = np.ndarray[Any, Any]
-
-
-@njit(cache=True)
-def mix(x: np.uint64) -> np.uint64:
-    """Scramble 64 bits (the finaliser of splitmix64)."""
-    x = np.uint64(x)
-    x ^= x >> np.uint64(30)
-    x *= np.uint64(0xBF58476D1CE4E5B9)
-    x ^= x >> np.uint64(27)
-    x *= np.uint64(0x94D049BB133111EB)
-    x ^= x >> np.uint64(31)
-    return x
-
-
-@njit(cache=True)
-def hash_rows(codes: Array, seed: np.uint64) -> Array:
-    """A 64-bit hash of each row of codes."""
-    rows, columns = codes.shape
-    hashes = np.empty(rows, np.uint64)
-    for i in range(rows):
-        h = np.uint64(seed)
-        for k in range(columns):
-            h = mix(h + np.uint64(codes[i, k]) + np.uint64(0x9E3779B97F4A7C15))
-        hashes[i] = h
-    return hashes
 
 
 @njit(cache=True)
@@ -147,3 +124,132 @@ def count_up(slots: Array, counts: Array, before: Array) -> None:
     for i in range(len(slots)):
         before[i] = counts[slots[i]]
         counts[slots[i]] += 1
+
+
+@njit(cache=True)
+def run_counts(slots: Array, valid: Array, resets: Array, counts: Array, out: Array) -> None:
+    """out[i] = the count of its slot after tuple i; a tuple with a reset empties its slot and is not counted."""
+    everyone = len(valid) == 0
+    for i in range(len(slots)):
+        s = slots[i]
+        if resets[i]:
+            counts[s] = 0
+        elif everyone or valid[i]:
+            counts[s] += 1
+        out[i] = counts[s]
+
+
+@njit(cache=True)
+def run_sums(
+    slots: Array, values: Array, valid: Array, resets: Array, sums: Array, counts: Array, out: Array, out_counts: Array
+) -> None:
+    """The sum and count of its slot after each tuple."""
+    everyone = len(valid) == 0
+    for i in range(len(slots)):
+        s = slots[i]
+        if resets[i]:
+            sums[s] = 0
+            counts[s] = 0
+        elif everyone or valid[i]:
+            sums[s] += values[i]
+            counts[s] += 1
+        out[i] = sums[s]
+        out_counts[i] = counts[s]
+
+
+@njit(cache=True)
+def run_spread(
+    slots: Array, values: Array, valid: Array, resets: Array, counts: Array, means: Array, squares: Array, out: Array
+) -> None:
+    """Count, mean and sum of squared differences of its slot after each tuple, as the columns of `out`."""
+    everyone = len(valid) == 0
+    for i in range(len(slots)):
+        s = slots[i]
+        if resets[i]:
+            counts[s] = 0
+            means[s] = 0.0
+            squares[s] = 0.0
+        elif everyone or valid[i]:
+            counts[s] += 1
+            delta = values[i] - means[s]
+            means[s] += delta / counts[s]
+            squares[s] += delta * (values[i] - means[s])
+        out[i, 0] = counts[s]
+        out[i, 1] = means[s]
+        out[i, 2] = squares[s]
+
+
+@njit(cache=True)
+def run_picks(
+    slots: Array, values: Array, valid: Array, resets: Array, rows: Array, offset: int, how: int, out: Array
+) -> None:
+    """out[i] = the row that its slot keeps after tuple i: the first (0), last (1), least (2) or greatest (3) so far.
+
+    `values` holds those of the rows kept before (up to `offset`), then those of the tuples. -1 is no row.
+    """
+    everyone = len(valid) == 0
+    for i in range(len(slots)):
+        s = slots[i]
+        if resets[i]:
+            rows[s] = -1
+        elif everyone or valid[i]:
+            row = offset + i
+            kept = rows[s]
+            if kept < 0 or how == 1:
+                rows[s] = row
+            elif how >= 2:
+                new = values[row]
+                old = values[kept]
+                if how == 3:
+                    if new > old or (new != new and old == old):
+                        rows[s] = row
+                elif new < old or (old != old and new == new):
+                    rows[s] = row
+        out[i] = rows[s]
+
+
+@njit(cache=True)
+def next_rows(slots: Array, count: int) -> Array:
+    """For each row the next row of the same slot, or -1."""
+    following = np.empty(len(slots), np.int64)
+    seen = np.full(count, -1, np.int64)
+    for i in range(len(slots) - 1, -1, -1):
+        following[i] = seen[slots[i]]
+        seen[slots[i]] = i
+    return following
+
+
+@njit(cache=True)
+def bounds(slots: Array, count: int) -> Array:
+    """For rows sorted by slot: slot s has the rows bounds[s] to bounds[s + 1]."""
+    ends = np.zeros(count + 1, np.int64)
+    for i in range(len(slots)):
+        ends[slots[i] + 1] += 1
+    return np.cumsum(ends)
+
+
+@njit(cache=True)
+def first_at_or_after(times: Array, begin: int, end: int, time: int) -> int:
+    """The first of the rows begin..end, sorted by time, that is not before that time; `end` if none."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if times[middle] < time:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@njit(cache=True)
+def ranges(slots: Array, lows: Array, highs: Array, ends: Array, times: Array) -> tuple[Array, Array]:
+    """For each row the range of other rows of its slot whose time is from lows[i] to highs[i].
+
+    The others are sorted by slot and time; `ends` are their bounds.
+    """
+    begin = np.empty(len(slots), np.int64)
+    end = np.empty(len(slots), np.int64)
+    for i in range(len(slots)):
+        b, e = ends[slots[i]], ends[slots[i] + 1]
+        begin[i] = first_at_or_after(times, b, e, lows[i])
+        end[i] = first_at_or_after(times, begin[i], e, highs[i] + 1)
+    return begin, end

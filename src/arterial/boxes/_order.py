@@ -20,7 +20,8 @@ def require_order(stream: Stream, what: str = "input") -> None:
     """Raise unless the stream is in the order of its time."""
     if not stream.ordered:
         raise NetworkError(
-            f"expected an {what} in the order of its time {stream.time!r}, got a stream without order; put a BSort before it"
+            f"expected an {what} in the order of its time {stream.time!r}, got a stream without order; "
+            "put a BSort before it"
         )
 
 

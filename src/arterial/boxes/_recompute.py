@@ -1,4 +1,4 @@
-"""Windows that overlap, or whose values need all their tuples: the tuples wait, each window is computed when it closes."""
+"""Windows that overlap, or whose values need all tuples: the tuples wait, a window is computed when it closes."""
 
 from __future__ import annotations
 

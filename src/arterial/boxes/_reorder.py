@@ -47,10 +47,7 @@ def _split_late(
     tuples: pl.DataFrame, time: str, highest: int, promised: int, disorder: int
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     timeless = tuples[time].is_null()
-    if timeless.any():
-        times = tuples[time].cast(pl.Int64).fill_null(BEGIN).to_numpy()
-    else:
-        times = instants(tuples, time)
+    times = tuples[time].cast(pl.Int64).fill_null(BEGIN).to_numpy() if timeless.any() else instants(tuples, time)
     before = np.maximum.accumulate(np.concatenate([[highest], times]))[:-1]
     late = (times < before - disorder) | (times <= promised) | timeless.to_numpy()
     if not late.any():

@@ -23,8 +23,8 @@ from arterial.network.vectorised import vectorised
 class Map(Box):
     """Adds computed columns, or puts them in the place of columns of the same name.
 
-    All expressions see the tuple as it came. `keep` names the columns of the input that stay (all, if None). `time` makes
-    another column the time of the stream; a stream whose time was computed has no order any more (see BSort).
+    All expressions see the tuple as it came. `keep` names the columns of the input that stay (all, if None). `time`
+    makes another column the time of the stream; a stream whose time was computed has no order any more (see BSort).
     """
 
     columns: tuple[tuple[str, str | Function], ...]
@@ -68,6 +68,11 @@ class Map(Box):
             tuples = tuples.select(*self.keep, *(name for name in self._computed(schema) if name not in self.keep))
         stream = self.streams(self.fed_by)[OUT]
         return {OUT: Train(tuples, train.through if stream.ordered else unordered_through(train.through))}
+
+    def changes(self, stream: Stream) -> frozenset[str]:
+        """The columns of the input that do not go on as they are."""
+        kept = stream.schema.names if self.keep is None else self.keep
+        return frozenset(n for n in stream.schema.names if n not in kept or not self._unchanged(n, stream.schema))
 
     def _computed(self, schema: Schema) -> dict[str, Type]:
         types: dict[str, Type] = {}

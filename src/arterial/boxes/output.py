@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 from arterial.errors import NetworkError
 from arterial.network.box import IN, Box, Stream
+from arterial.network.qos import Graph
 from arterial.network.state import State
 from arterial.network.train import Train
-
-Graph = tuple[tuple[float, float], ...]
-"""A piecewise-linear graph: points (x, utility) in the order of x."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Output(Box):
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """Any stream may leave."""
         xs = [x for x, _ in self.delay]
-        if any(b <= a for a, b in zip(xs, xs[1:], strict=False)) or any(not 0 <= y <= 1 for _, y in self.delay):
+        if any(b <= a for a, b in pairwise(xs)) or any(not 0 <= y <= 1 for _, y in self.delay):
             raise NetworkError(f"expected a delay graph with rising delays and utilities from 0 to 1, got {self.delay}")
         return {}
 

@@ -19,8 +19,8 @@ from arterial.network.train import Train
 class Tumble(Box):
     """Windows of `every` (a time), or of `size` tuples, of each group; several values in one pass.
 
-    A time window begins at a multiple of `every` and is stamped with its last instant. A window of tuples is stamped with
-    the time of its last tuple. A window without tuples gives nothing, nor does one of fewer than `size` tuples.
+    A time window begins at a multiple of `every` and is stamped with its last instant. A window of tuples is stamped
+    with the time of its last tuple. A window without tuples gives nothing, nor does one of fewer than `size` tuples.
     """
 
     values: Values

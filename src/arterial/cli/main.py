@@ -9,7 +9,10 @@ import typer
 
 from arterial import __version__
 from arterial.cli.doctor import doctor
+from arterial.cli.explain import explain
+from arterial.cli.graph import graph
 from arterial.cli.linear_road import linear_road
+from arterial.cli.run import control, run
 from arterial.errors import ArterialError
 
 app = typer.Typer(
@@ -37,6 +40,10 @@ def _root(
 
 
 app.command()(doctor)
+app.command()(run)
+app.command()(control)
+app.command()(graph)
+app.command()(explain)
 app.add_typer(linear_road, name="linear-road")
 
 

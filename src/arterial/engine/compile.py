@@ -16,6 +16,7 @@ from arterial.network.box import Box, Stream
 from arterial.network.network import NetworkValue, Port
 
 GROUP_BY = "group_by"
+RAW = ""
 
 
 def compile_network(
@@ -46,7 +47,8 @@ def compile_network(
             tuple(channel for channel in channels if channel.from_level == number),
         )
 
-    plan = Plan(network, shards, level(HEAD), tuple(level(number) for number in range(last + 1)))
+    levels = tuple(level(number) for number in range(last + 1))
+    plan = Plan(network, shards, level(HEAD), levels, fed_through=work.fed_through)
     keys = _source_keys(plan)
     return _split(replace(plan, source_keys=keys), frozenset(split_sources) & frozenset(keys))
 
@@ -72,6 +74,8 @@ class _Compilation:
     """For each lineage, which of its key columns its shards are made by; all, unless fewer save a shuffle."""
     aligned: set[str] = field(default_factory=set)
     """The GroupBys that need no shuffle."""
+    fed_through: dict[tuple[str, Port], int] = field(default_factory=dict)
+    """The number of the channel for each box and stream that comes by one."""
 
     def find_lineages(self) -> None:
         """Follow every grouped stream back to its GroupBy; those that meet in one box share their shards."""
@@ -193,6 +197,7 @@ class _Compilation:
                     found[identity] = Channel(
                         len(found), begin, stream, above.level, place.level, above.where, route, merge, columns
                     )
+                self.fed_through[box.name, begin] = found[identity].number
         return self.raw_channels(list(found.values()))
 
     def raw_channels(self, channels: list[Channel]) -> list[Channel]:
@@ -200,6 +205,7 @@ class _Compilation:
         for name in sorted(self.in_arrival_order):
             begin = Port(name, self.network.box(name).outputs[0])
             stream = replace(self.network.streams[begin], ordered=False)
+            self.fed_through[name, raw_port(name)] = len(channels)
             channels.append(
                 Channel(len(channels), raw_port(name), stream, HEAD, 0, Where.PIECES, Route.FIRST, Merge.SEQUENCE)
             )
@@ -241,7 +247,7 @@ class _Compilation:
 
 def raw_port(source: str) -> Port:
     """The name under which the tuples of a source travel before the source has put them in order."""
-    return Port(source, "")
+    return Port(source, RAW)
 
 
 def _merge(above: Where, route: Route, box: Box) -> Merge:

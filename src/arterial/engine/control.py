@@ -1,13 +1,12 @@
 """Control of a run: pause, resume, single step and the version of the network (design: it rides in the offset).
 
 A wish is a small file in the checkpoint; whoever can write there can control the run, from any process. The source's
-planner reads it when it plans a step and puts what it did about it into the offset, which Spark logs before the step runs.
+planner reads it when it plans a step and puts what it did about it into the offset, which Spark logs before the step.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -83,7 +82,7 @@ def write_whole(path: Path, content: bytes) -> None:
         try:
             draft.write(content)
             draft.flush()
-            os.replace(draft.name, path)
+            Path(draft.name).replace(path)
         except BaseException:
             Path(draft.name).unlink(missing_ok=True)
             raise

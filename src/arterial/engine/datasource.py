@@ -76,7 +76,9 @@ class Reader(DataSourceStreamReader):
             if is_at_end(start) or control.stop > self._stops or not goes_on:
                 return start
             after = plan_step(self._work.load(), before, self._train_size, time.time())
-            return start if after == before else _offset(start["step"] + 1, after, used, control)
+            if after == before:
+                return start
+            return _offset(start["step"] + 1, after, used, control, self._waiting(after))
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """One task for each slot."""
@@ -89,11 +91,15 @@ class Reader(DataSourceStreamReader):
         with errors_for_the_driver():
             work = self._work.load()
             trains = read_step(work, _progress(start), _progress(end), slot)
-            rows = run_head(work, Step(end["step"], slot, end["born"]), trains)
+            rows = run_head(work, Step(end["step"], slot, end["born"]), trains, end["waiting"])
             yield pa.RecordBatch.from_arrays(
                 [pa.array([to for to, _ in rows], pa.int32()), pa.array([packed for _, packed in rows], pa.binary())],
                 schema=_ROWS,
             )
+
+    def _waiting(self, after: Mapping[str, Progress]) -> dict[str, int | None]:
+        now = time.time()
+        return {name: source.waiting(after[name], now) for name, source in self._work.load().sources.items()}
 
     def commit(self, end: Offset) -> None:
         """Nothing to clean up: positions are in the offset."""
@@ -113,9 +119,7 @@ def plan_step(work: Work, before: Mapping[str, Progress], train_size: int, now: 
     return after
 
 
-def read_step(
-    work: Work, before: Mapping[str, Progress], after: Mapping[str, Progress], slot: int
-) -> dict[str, Train]:
+def read_step(work: Work, before: Mapping[str, Progress], after: Mapping[str, Progress], slot: int) -> dict[str, Train]:
     """What a slot reads of each source between two positions."""
     trains = {}
     for name, source in work.sources.items():
@@ -135,12 +139,19 @@ def _mark(path: Path) -> None:
         path.touch()
 
 
-def _offset(step: int, sources: Mapping[str, Progress], used_steps: int, control: Control) -> Offset:
+def _offset(
+    step: int,
+    sources: Mapping[str, Progress],
+    used_steps: int,
+    control: Control,
+    waiting: Mapping[str, int | None] | None = None,
+) -> Offset:
     return {
         "step": step,
         "born": time.time(),
         "steps used": used_steps,
         "version": control.version,
+        "waiting": dict(waiting or {}),
         "sources": {name: {"at": p.position, "through": p.through} for name, p in sources.items()},
     }
 

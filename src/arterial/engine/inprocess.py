@@ -12,6 +12,7 @@ import polars as pl
 from arterial.engine.arrivals import Parcel
 from arterial.engine.compile import compile_network
 from arterial.engine.failures import FAIL, Reject
+from arterial.engine.packing import pack_chunk, unpack_chunk
 from arterial.engine.plan import HEAD, Plan
 from arterial.engine.shards import pieces, split
 from arterial.engine.superbox import Counts, Outcome, run_level
@@ -68,6 +69,12 @@ class InProcess:
             for name, train in self.step(step).items():
                 parts.setdefault(name, []).append(train.tuples)
         return {name: pl.concat(frames) for name, frames in parts.items()}
+
+    def restart(self) -> None:
+        """Go on as after a restart: of the state only the chunks survive, as bytes."""
+        for key, old in self._states.items():
+            state = self._states[key] = MemoryState()
+            state.chunks = {name: unpack_chunk(pack_chunk(chunk)) for name, chunk in old.chunks.items()}
 
     def _cut(self, source: str, train: Train) -> list[Train]:
         key = self.plan.source_keys[source] if source in self.plan.split_sources else None

@@ -39,7 +39,7 @@ def check_manifest(folder: Path, plan: Plan) -> None:
             )
     if found["boxes"] != wanted["boxes"]:
         raise RunError(
-            f"the checkpoint {checkpoint} was made with another network: {_difference(found['boxes'], wanted['boxes'])}. "
+            f"the checkpoint {checkpoint} is of another network: {_difference(found['boxes'], wanted['boxes'])}. "
             "Run the network that it was made with, or give a new folder as checkpoint to begin from the start."
         )
 

@@ -25,6 +25,8 @@ from arterial.network.train import Train
 
 CONSIGNMENT = b"AC1\n"
 NOTE = b"AN1\n"
+FRAME = b"AD1\n"
+"""A note with tuples that leave through a Spark sink."""
 
 _ALIGN = 64
 _LENGTH = struct.Struct("<I")
@@ -66,15 +68,15 @@ def unpack(packed: bytes, channels: Mapping[int, Channel]) -> Consignment:
 
 def level_of(packed: bytes) -> int:
     """The level that packed bytes are for; the driver's notes are for no level: -1."""
-    if packed[:4] == NOTE:
+    if packed[:4] in (NOTE, FRAME):
         return -1
     length = _LENGTH.unpack_from(packed, 4)[0]
     return int(json.loads(packed[8 : 8 + length])["level"])
 
 
-def pack_note(said: Mapping[str, Any], payload: bytes = b"") -> bytes:
+def pack_note(said: Mapping[str, Any], payload: bytes | pa.Buffer = b"", magic: bytes = NOTE) -> bytes:
     """A note for the driver: plain data, and maybe bytes."""
-    return _join(NOTE, {"said": said, "length": len(payload)}, [payload])
+    return _join(magic, {"said": said, "length": len(payload)}, [payload])
 
 
 def unpack_note(packed: bytes) -> tuple[dict[str, Any], pa.Buffer]:

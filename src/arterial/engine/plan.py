@@ -81,7 +81,7 @@ class Superbox:
     @property
     def stateful(self) -> tuple[str, ...]:
         """The names of its boxes that keep state."""
-        return tuple(box.name for box in self.boxes if not box.stateless and box.outputs and box.inputs)
+        return tuple(box.name for box in self.boxes if not box.stateless and box.kind != "group_by")
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,8 @@ class Plan:
     levels: tuple[Level, ...]
     source_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The sources of which every tuple is wanted in the slot of its key and nowhere else, and that key."""
+    fed_through: Mapping[tuple[str, Port], int] = field(default_factory=dict)
+    """The number of the channel by which a box (its name) gets the stream of a port, where it comes by one."""
     split_sources: frozenset[str] = frozenset()
     """Those of them that deliver the tuples of a slot to that slot, instead of contiguous pieces."""
 

@@ -1,24 +1,32 @@
-"""Runs a network on Spark: one streaming query, its checkpoint, its end, its errors."""
+"""Runs a network on Spark: one streaming query from all sources through all levels (decision 2), until its end."""
 
 from __future__ import annotations
 
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from arterial.engine import control
+from arterial.engine.binding import bind_sinks, bind_sources, check_bindings
 from arterial.engine.compile import compile_network
 from arterial.engine.datasource import ENDED, STOPPED, read_sources
-from arterial.engine.failures import FAIL, POLICIES
+from arterial.engine.failures import FAIL
+from arterial.engine.lock import lock_checkpoint, note_owner
 from arterial.engine.manifest import check_manifest
 from arterial.engine.packing import NOTE, unpack_note, unpack_tuples
 from arterial.engine.plan import Plan
 from arterial.engine.session import spark_session
+from arterial.engine.sinks.frames import FrameSink, frame_of
+from arterial.engine.sinks.memory import MemorySink
 from arterial.engine.sinks.sink import Delivery, Sink
+from arterial.engine.sources.frames import FrameSource
+from arterial.engine.sources.memory import MemorySource
 from arterial.engine.sources.source import Source
 from arterial.engine.statistics import Statistics
 from arterial.engine.step import add_levels
@@ -48,11 +56,13 @@ class Settings:
     """What happens when a box fails on a tuple: `fail`, or `set aside`."""
     interval: float = 0.0
     """Seconds from the beginning of one step to that of the next, at least."""
+    only_available: bool = False
+    """With sources that are Spark's own: end when what was there at the start is read."""
 
 
 def run(
     network: NetworkValue,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, Source | FrameSource],
     sinks: Mapping[str, Sink],
     checkpoint: str | Path,
     settings: Settings | None = None,
@@ -62,24 +72,27 @@ def run(
 ) -> Run:
     """Start a network, or go on from its checkpoint.
 
-    `sources` and `sinks` give every source and output of the network, by name, what stands behind it. `after_step` is
-    called on the driver when all slots are done with a step and before Spark commits it: maybe twice for a step.
+    `sources` says what stands behind every source of the network, `sinks` what is behind its outputs; what reaches an
+    output without a sink is counted and let go. A connection point is kept in the checkpoint unless a sink says where.
+    `after_step` is called on the driver when all slots are done with a step and before Spark commits it, so maybe twice.
     """
     settings = settings or Settings()
-    _check(network, sources, sinks, settings)
-    session = spark or spark_session(f"arterial {network.name}")
+    check_bindings(network, sources, sinks, settings.policy, settings.train_size)
     folder = _make_folder(Path(checkpoint).absolute())
-    shards = settings.shards or int(session.sparkContext.defaultParallelism)
-    bound = {
-        box.name: sources[box.name].bind(box.name, *_entry(network, box.name), folder)
-        for box in network.boxes
-        if not box.inputs
-    }
-    plan = _plan(network, shards, bound)
-    check_manifest(folder, plan)
-    ready = {name: sink.bind(name, network.streams[_begin(network, name)]) for name, sink in sinks.items()}
-    work = Work(uuid.uuid4().hex, plan, bound, ready, settings.policy, str(folder / "rejects"))
-    return Run(work, folder, settings, session, after_step)
+    lock = lock_checkpoint(folder)
+    try:
+        session = spark or spark_session(f"arterial {network.name}")
+        note_owner(lock, getattr(getattr(session.sparkContext._gateway, "proc", None), "pid", None))
+        own = bind_sources(network, sources, folder)
+        frames = {name: source for name, source in sources.items() if isinstance(source, FrameSource)}
+        plan = plan_run(network, settings.shards or int(session.sparkContext.defaultParallelism), own, frames)
+        check_manifest(folder, plan)
+        ready = bind_sinks(network, sinks, folder.parent)
+        work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, str(folder / "rejects"))
+        return Run(work, frames, folder, settings, session, lock, after_step)
+    except BaseException:
+        lock.close()
+        raise
 
 
 class Run:
@@ -88,44 +101,48 @@ class Run:
     def __init__(
         self,
         work: Work,
+        frames: Mapping[str, FrameSource],
         folder: Path,
         settings: Settings,
         session: SparkSession,
+        lock: IO[str],
         after_step: Callable[[int], None] | None = None,
     ) -> None:
         self._after_step = after_step
-        self.plan, self.statistics = work.plan, Statistics(work.plan)
-        self.checkpoint, self._folder, self._work, self._session = folder.parent, folder, work, session
+        self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
+        self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
         self._over = Event()
         self._error: ArterialError | None = None
         for marker in (ENDED, STOPPED):
             (folder / marker).unlink(missing_ok=True)
-        packed = PackedWork.of(work)
         session.sparkContext.setLogLevel("OFF")
         shuffle = str(session.conf.get("spark.sql.shuffle.partitions"))
         session.conf.set("spark.sql.shuffle.partitions", str(work.plan.shards))
+        self._step_began = time.perf_counter()
         try:
-            rows = read_sources(session, packed, folder, settings.train_size)
-            rows = add_levels(rows, packed, len(work.plan.levels))
-            self._query = (
-                rows.writeStream.queryName(f"arterial {work.plan.network.name} {work.run[:8]}")
-                .option("checkpointLocation", str(folder.parent / "spark"))
-                .trigger(processingTime=f"{round(settings.interval * 1000)} milliseconds")
-                .foreachBatch(self._finish_step)
-                .start()
-            )
+            rows = self._rows(session, PackedWork.of(work), settings)
+            writer = rows.writeStream.queryName(f"arterial {work.plan.network.name} {work.run[:8]}")
+            if settings.only_available:
+                writer = writer.trigger(availableNow=True)
+            else:
+                writer = writer.trigger(processingTime=f"{round(settings.interval * 1000)} milliseconds")
+            writer = writer.option("checkpointLocation", str(folder.parent / "spark"))
+            self._query = writer.foreachBatch(self._finish_step).start()
         except Exception as trouble:
             raise as_run_error(trouble, self._folder) from None
         finally:
             session.conf.set("spark.sql.shuffle.partitions", shuffle)
-        self._step_began = time.perf_counter()
-        self._watcher = Thread(target=self._watch, name="arterial-watcher", daemon=True)
-        self._watcher.start()
+        Thread(target=self._watch, name="arterial-watcher", daemon=True).start()
 
     @property
     def active(self) -> bool:
         """Whether it still runs."""
         return not self._over.is_set()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it came to the end of all sources."""
+        return (self._folder / ENDED).exists()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is over; whether it is. Raises what ended it, if that was an error."""
@@ -136,16 +153,18 @@ class Run:
 
     def stop(self, seconds: float = 60.0) -> None:
         """End it after the train at hand; after so many seconds, at once. It can be resumed either way."""
-        if self.active:
+        if self.active and not self._frames:
             control.stop(self._folder)
-            if not self._over.wait(seconds):
-                self._query.stop()
-                self._over.wait(seconds)
+            self._over.wait(seconds)
+        if self.active:
+            self._query.stop()
+            self._over.wait(60.0)
         if self._error is not None:
             raise self._error
 
     def pause(self) -> None:
         """Stop between two trains."""
+        self._needs_own_sources()
         control.pause(self._folder)
 
     def resume(self) -> None:
@@ -153,13 +172,54 @@ class Run:
         control.resume(self._folder)
 
     def step(self, trains: int = 1) -> None:
-        """Let a paused run go on by so many trains."""
+        """Pause, if it was not, and go on by so many trains."""
+        self._needs_own_sources()
         control.step(self._folder, trains)
 
-    def _finish_step(self, rows: DataFrame, step: int) -> None:
+    def _needs_own_sources(self) -> None:
+        if self._frames:
+            raise RunError(
+                f"the source {', '.join(self._frames)} is a DataFrame of Spark, which takes no pause; stop the run and "
+                "start it again with the same checkpoint instead"
+            )
+
+    def _rows(self, session: SparkSession, work: PackedWork, settings: Settings) -> DataFrame:
+        """The plan as a DataFrame: what the sources give, sent through all levels."""
+        network = self.plan.network
+        if self._frames:
+            parts = [
+                source.rows(name, network.streams[_first_port(network, name)].schema, work)
+                for name, source in self._frames.items()
+            ]
+            rows = reduce(lambda one, other: one.union(other), parts)
+        else:
+            rows = read_sources(session, work, self._folder, settings.train_size)
+        return add_levels(rows, work, len(self.plan.levels))
+
+    def _finish_step(self, rows: DataFrame, number: int) -> None:
         """Run the step that Spark planned, and take in what its tasks have to say."""
+        framed = {name: sink for name, sink in self._work.sinks.items() if isinstance(sink, FrameSink)}
+        if framed:
+            rows = rows.persist()
+        try:
+            receipts = self._take_notes(rows)
+            for name, sink in framed.items():
+                schema = self.plan.network.streams[fed_by(self._work, name)].schema
+                assert sink.function is not None
+                sink.function(frame_of(rows, name, schema), number)
+        finally:
+            if framed:
+                rows.unpersist()
+        if self._after_step and receipts:
+            self._after_step(receipts[0]["step"])
+        now = time.perf_counter()
+        self.statistics.add_step(receipts, now - self._step_began)
+        self._step_began = now
+
+    def _take_notes(self, rows: DataFrame) -> list[Mapping[str, Any]]:
         receipts: list[Mapping[str, Any]] = []
-        for row in rows.select("packed").collect():
+        framed = any(sink.to_frame for sink in self._work.sinks.values())
+        for row in (rows.filter(f"substring(packed, 1, 4) = X'{NOTE.hex()}'") if framed else rows).collect():
             packed = bytes(row.packed)
             assert packed[:4] == NOTE, "a consignment missed its level"
             said, payload = unpack_note(packed)
@@ -170,59 +230,49 @@ class Run:
                 self._work.sinks[name].write(Delivery(name, said["step"], said["slot"], train))
             else:
                 receipts.append(said)
-        if self._after_step and receipts:
-            self._after_step(receipts[0]["step"])
-        now = time.perf_counter()
-        self.statistics.add_step(receipts, now - self._step_began)
-        self._step_began = now
+        return receipts
 
     def _watch(self) -> None:
         """Wait for the end of the query, or for the markers by which it says that it can be ended."""
         try:
-            while not self._query.awaitTermination(0.02):  # type: ignore[arg-type]
+            while not self._query.awaitTermination(0.05):  # type: ignore[arg-type]
                 if any((self._folder / marker).exists() for marker in (ENDED, STOPPED)):
                     self._query.stop()
-            if (self._folder / ENDED).exists():
+            if self.ended:
                 for sink in self._work.sinks.values():
                     sink.finish()
         except Exception as trouble:
             self._error = as_run_error(trouble, self._folder)
         finally:
+            self._lock.close()
             self._over.set()
 
 
-def _check(network: NetworkValue, sources: Mapping[str, Any], sinks: Mapping[str, Any], settings: Settings) -> None:
-    enter = [box.name for box in network.boxes if not box.inputs]
-    leave = [box.name for box in network.boxes if not box.outputs]
-    for what, names, given in (("source", enter, sources), ("output", leave, sinks)):
-        if what == "source" and (missing := set(names) - set(given)):
-            raise RunError(f"network {network.name!r}: nothing given for the {what} {', '.join(sorted(missing))}")
-        points = {box.name for box in network.boxes if box.kind == "connection_point"}
-        if unknown := set(given) - set(names) - points:
-            raise RunError(
-                f"network {network.name!r} has no {what} {', '.join(sorted(unknown))}; it has: {', '.join(names)}"
-            )
-    if settings.policy not in POLICIES:
-        raise RunError(f"the policy is {settings.policy!r}; expected one of: {', '.join(POLICIES)}")
-    if settings.train_size < 1:
-        raise RunError(f"the train size is {settings.train_size}; expected at least 1 tuple")
-
-
-def _plan(network: NetworkValue, shards: int, sources: Mapping[str, Source]) -> Plan:
-    waits = [name for name, source in sources.items() if not source.ordered]
+def plan_run(
+    network: NetworkValue, shards: int, sources: Mapping[str, Source], frames: Mapping[str, FrameSource] | None = None
+) -> Plan:
+    """The plan for what stands behind the sources: some need to be put in order, some deliver by slot."""
+    waits = [*(frames or {}), *(name for name, source in sources.items() if not source.ordered)]
     plan = compile_network(network, shards, in_arrival_order=waits)
     splits = [name for name, key in plan.source_keys.items() if sources[name].splits_by(key)]
     return compile_network(network, shards, in_arrival_order=waits, split_sources=splits) if splits else plan
 
 
-def _entry(network: NetworkValue, source: str) -> tuple[Any, str]:
+def warm_up(network: NetworkValue, steps: int, *, shards: int = 0, spark: SparkSession | None = None) -> None:
+    """Run a network on nothing for some steps, so that Spark's and the boxes' code is compiled before it counts."""
+    sources: dict[str, Source] = {}
+    for box in network.boxes:
+        if not box.inputs:
+            stream = network.streams[_first_port(network, box.name)]
+            sources[box.name] = MemorySource(Train(stream.schema.empty(), second) for second in range(steps))
+    with tempfile.TemporaryDirectory(prefix="arterial-warm-up-") as folder:
+        sinks: dict[str, Sink] = {box.name: MemorySink() for box in network.boxes if not box.outputs}
+        run(network, sources, sinks, folder, Settings(shards=shards), spark=spark).wait()
+
+
+def _first_port(network: NetworkValue, source: str) -> Any:
     box = network.box(source)
-    stream = next(stream for port, stream in network.streams.items() if port.box == source and port.port == box.outputs[0])
-    return stream.schema, stream.time
-
-
-def _begin(network: NetworkValue, box: str) -> Any:
-    return next(iter(network.arrivals(network.box(box)).values()))
+    return next(port for port in network.streams if port.box == source and port.port == box.outputs[0])
 
 
 def _make_folder(checkpoint: Path) -> Path:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.minDeltasForSnapshot": "50",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.daemon.module": "arterial.engine.daemon",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
@@ -67,6 +69,26 @@ def spark_session(name: str, *, master: str | None = None, settings: Mapping[str
     }
     for key, value in chosen.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with _own_stderr():
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+@contextmanager
+def _own_stderr() -> Iterator[None]:
+    """Give Spark, which keeps the standard error it was started with, another one than ours.
+
+    Its Python workers write several lines there for every task. `ARTERIAL_SPARK_LOG` names a file that keeps them.
+    """
+    log = os.environ.get("ARTERIAL_SPARK_LOG") or os.devnull
+    sys.stderr.flush()
+    ours = os.dup(2)
+    theirs = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.dup2(theirs, 2)
+        yield
+    finally:
+        os.dup2(ours, 2)
+        os.close(ours)
+        os.close(theirs)

@@ -118,7 +118,7 @@ class SlotState:
         return sorted(key.removeprefix(prefix) for key in self._index if key.startswith(prefix))
 
     def save(self) -> dict[str, float]:
-        """Write what was touched to the store and remember it for the next step; how many reads and writes there were."""
+        """Write what was touched to the store and remember it for the next step; how many calls that took."""
         if not self._touched:
             self._kept.stamp = self._stamp
             return {"state_reads": self.reads, "state_writes": 0}

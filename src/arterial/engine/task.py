@@ -1,4 +1,4 @@
-"""What one Spark task does for one slot in one step: run a level, deliver to sinks, pack what goes on, say what it did."""
+"""What a Spark task does for one slot in one step: run a level, deliver to sinks, pack what goes on, report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from arterial.engine.arrivals import Parcel
 from arterial.engine.failures import Reject
-from arterial.engine.packing import Consignment, pack, pack_note, pack_tuples
+from arterial.engine.packing import FRAME, NOTE, Consignment, pack, pack_note, pack_tuples
 from arterial.engine.plan import HEAD
 from arterial.engine.sinks.sink import Delivery
 from arterial.engine.superbox import Outcome, run_level
@@ -38,11 +38,13 @@ class Step:
     born: float
 
 
-def run_head(work: Work, step: Step, sources: Mapping[str, Train]) -> list[Row]:
+def run_head(
+    work: Work, step: Step, sources: Mapping[str, Train], waiting: Mapping[str, int | None] | None = None
+) -> list[Row]:
     """Run what belongs to the sources' own tasks. It keeps no state."""
     began = time.perf_counter()
     outcome = run_level(work.plan, HEAD, step.slot, [], _no_state, sources=sources, policy=work.policy)
-    return _hand_on(work, HEAD, step, outcome, began)
+    return _hand_on(work, HEAD, step, outcome, began, {"waiting": waiting or {}})
 
 
 def run_step(
@@ -60,7 +62,7 @@ def run_step(
 
 
 def _hand_on(
-    work: Work, level: int, step: Step, outcome: Outcome, began: float, saved: Mapping[str, float] | None = None
+    work: Work, level: int, step: Step, outcome: Outcome, began: float, saved: Mapping[str, object] | None = None
 ) -> list[Row]:
     rows: list[Row] = []
     for output, train in outcome.deliveries.items():
@@ -68,11 +70,16 @@ def _hand_on(
         if sink is None:
             continue
         delivery = Delivery(output, step.number, step.slot, train, step.born)
-        if sink.to_driver:
-            said = {"deliver": output, "step": step.number, "slot": step.slot, "through": train.through}
+        if sink.to_driver or sink.to_frame:
+            said = {
+                "frame" if sink.to_frame else "deliver": output,
+                "step": step.number,
+                "slot": step.slot,
+                "through": train.through,
+            }
             schema = work.plan.network.streams[fed_by(work, output)].schema
-            payload = pack_tuples(train.tuples, schema).to_pybytes() if len(train) else b""
-            rows.append((work.keys[step.slot], pack_note(said, payload)))
+            payload = pack_tuples(train.tuples, schema) if len(train) else b""
+            rows.append((work.keys[step.slot], pack_note(said, payload, FRAME if sink.to_frame else NOTE)))
         else:
             sink.write(delivery)
     if outcome.rejects:
@@ -98,9 +105,7 @@ def _consignments(work: Work, step: Step, parcels: list[Parcel]) -> list[Row]:
     ]
 
 
-def _receipt(
-    level: int, step: Step, outcome: Outcome, began: float, saved: Mapping[str, float]
-) -> dict[str, object]:
+def _receipt(level: int, step: Step, outcome: Outcome, began: float, saved: Mapping[str, object]) -> dict[str, object]:
     return {
         "step": step.number,
         "level": level,
@@ -119,7 +124,7 @@ def _write_rejects(work: Work, level: int, step: Step, rejects: list[Reject]) ->
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.write_text("".join(reject.json() + "\n" for reject in rejects))
-        os.replace(draft, path)
+        draft.replace(path)
     except OSError as trouble:
         raise RunError(f"cannot write the tuples set aside to {path}: {trouble.strerror}") from None
 

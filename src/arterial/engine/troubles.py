@@ -17,8 +17,8 @@ _KNOWN = (
     ("Disk quota exceeded", "the disk quota is used up. Nothing is lost: make room and start again"),
     (
         "Python worker exited unexpectedly",
-        "a Python worker died (killed from outside, or out of memory) more often than Spark allows. Nothing is lost: start "
-        "again with the same checkpoint; give fewer shards or smaller trains if memory was short",
+        "a Python worker died (killed from outside, or out of memory) more often than Spark allows. Nothing is lost: "
+        "start again with the same checkpoint; give fewer shards or smaller trains if memory was short",
     ),
     ("Permission denied", "no permission to write to the checkpoint or to an output"),
     ("OutOfMemoryError", "Spark ran out of memory; give it more (SPARK_DRIVER_MEMORY=4g), or run with smaller trains"),

@@ -1,7 +1,8 @@
-"""What a task needs to know of a run: the plan, the sources, the sinks, the policy; sent once, unpacked once a worker."""
+"""What a task needs to know of a run: the plan, the sources, the sinks, the policy; unpacked once a worker."""
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import sys
 import sysconfig
@@ -56,7 +57,7 @@ class PackedWork:
         members = [*work.plan.network.boxes, *work.sources.values(), *work.sinks.values()]
         for module in {type(member).__module__ for member in members}:
             if _only_here(module):
-                cloudpickle.register_pickle_by_value(sys.modules[module])
+                cloudpickle.register_pickle_by_value(sys.modules[module])  # type: ignore[no-untyped-call]
         packed: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
         return cls(packed, hashlib.sha256(packed).hexdigest())
 
@@ -67,6 +68,8 @@ class PackedWork:
 
             _unpacked.clear()
             _unpacked[self.digest] = cloudpickle.loads(self.packed)
+            # A worker collects garbage after every task: what it keeps for the whole run need not be looked at again.
+            gc.freeze()
         return _unpacked[self.digest]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -21,8 +21,8 @@ HOLISTIC = frozenset({"count_distinct"})
 class Aggregation:
     """The aggregates to compute over a window, and the output columns made of them.
 
-    The result of `calls[i]` is named "@i", the results of a function as they are listed beside it; `outputs` are trees over
-    those and the columns of the group.
+    The result of `calls[i]` is named "@i", the results of a function as they are listed beside it; `outputs` are trees
+    over those and the columns of the group.
     """
 
     calls: tuple[Call, ...]

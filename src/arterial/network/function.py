@@ -62,7 +62,7 @@ def function(
                 f"the function {place} must stand at the top level of a module, to be found again by name"
             )
         columns = {"": produces} if isinstance(produces, str) or produces in (int, float, bool, str) else produces
-        made = Function(place, tuple(reads), Schema.of(columns))  # type: ignore[arg-type]
+        made = Function(place, tuple(reads), Schema.of(columns))
         _BODIES[place] = body
         return made
 

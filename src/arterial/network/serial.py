@@ -1,4 +1,4 @@
-"""Networks to and from JSON, without loss. A box goes by the word of its kind, a user's own by the place of its class."""
+"""Networks to and from JSON, without loss. A box goes by the word of its kind, a user's own by its class's place."""
 
 from __future__ import annotations
 

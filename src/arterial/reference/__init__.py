@@ -1,1 +1,5 @@
-"""The interpreter: a tuple at a time, in plain Python; it defines what every box means."""
+"""The interpreter: what every box means, a tuple at a time."""
+
+from arterial.reference.interpret import Meaning, interpret
+
+__all__ = ["Meaning", "interpret"]

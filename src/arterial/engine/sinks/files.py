@@ -72,12 +72,12 @@ def put_in_place(tuples: pl.DataFrame, path: Path, suffix: str) -> None:
                 tuples.write_csv(file)
             else:
                 tuples.write_parquet(file, compression="lz4", statistics=True)
-        os.replace(draft, path)
+        draft.replace(path)
     except OSError as trouble:
         draft.unlink(missing_ok=True)
         raise RunError(
-            f"cannot write {path}: {trouble.strerror or trouble}. Nothing is lost: make room or mend the folder and start "
-            "again with the same checkpoint."
+            f"cannot write {path}: {trouble.strerror or trouble}. Nothing is lost: make room or mend the folder, "
+            "then start again with the same checkpoint."
         ) from None
     except BaseException:
         draft.unlink(missing_ok=True)

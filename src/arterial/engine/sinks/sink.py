@@ -26,7 +26,10 @@ class Sink(ABC):
     """The base of all sinks. It is sent to tasks, so what it holds must be picklable."""
 
     to_driver: ClassVar[bool] = False
-    """Whether the tuples go to the driver instead, which then calls `receive`."""
+    """Whether the tuples go to the driver, and `write` is called there."""
+
+    to_frame: ClassVar[bool] = False
+    """Whether the tuples go on through Spark, as a DataFrame."""
 
     def bind(self, output: str, stream: Stream) -> Sink:
         """This sink, checked and made ready for an output. Runs once, on the driver, at the start."""
@@ -36,5 +39,5 @@ class Sink(ABC):
     def write(self, delivery: Delivery) -> None:
         """Write what arrived. Runs in a task, maybe twice for a step; the second time must change nothing."""
 
-    def finish(self) -> None:
+    def finish(self) -> None:  # noqa: B027  (most sinks have nothing to do then)
         """The run has come to its end. Runs on the driver."""

@@ -57,7 +57,7 @@ class Source(ABC):
     """Whether its tuples come in the order of their time. If not, the network's source box puts them in order."""
 
     def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Source:
-        """This source, checked and made ready for a source box; `folder` may keep files for it. Runs once, at the start."""
+        """This source, checked and made ready for a source box; `folder` may keep files. Runs once, at the start."""
         return self
 
     def splits_by(self, key: tuple[str, ...]) -> bool:
@@ -74,7 +74,7 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, before: Progress, after: Progress, part: Part) -> pl.DataFrame:
-        """A part of the tuples between two positions, in order. Runs in tasks, maybe twice, and gives the same each time."""
+        """A part of the tuples between two positions, in order. Runs in tasks, and gives the same every time."""
 
     def waiting(self, progress: Progress, now: float) -> int | None:
         """How many tuples wait to be read, if it knows; the queue before the network."""

@@ -1,0 +1,139 @@
+"""Join: pairs tuples of two streams whose distance in time is within a bound (Aurora §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from arterial.boxes import _kernels as kernels
+from arterial.boxes._groups import codes, slots_of
+from arterial.boxes._order import Held, instants, require_alike, require_order
+from arterial.errors import NetworkError
+from arterial.network.aggregate import time_field
+from arterial.network.box import OUT, Box, Stream
+from arterial.network.duration import Duration, units
+from arterial.network.expression import predicate, reads
+from arterial.network.schema import Field, Schema
+from arterial.network.state import State
+from arterial.network.train import BEGIN, END, Train
+from arterial.network.vectorised import vectorised
+
+LEFT = "left"
+RIGHT = "right"
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Join(Box):
+    """Every pair of a left and a right tuple of one group, no more than `within` apart, for which `on` is true.
+
+    `on` reads `left.x` and `right.y`. The pair has all columns of the left tuple, and those of the right one beside the
+    group's, with "right_" before a name that both have. Its time is the column `time`, the later of both times. Pairs
+    of one time come in the order of the left tuples, then of the right ones.
+    """
+
+    within: Duration
+    on: str | None = None
+    time: str = "joined"
+
+    kind: ClassVar[str] = "join"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Two streams."""
+        return (LEFT, RIGHT)
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """The columns of both, and the time of the pair."""
+        left, right = inputs[LEFT], inputs[RIGHT]
+        require_order(left, "input 'left'")
+        require_order(right, "input 'right'")
+        require_alike({LEFT: left, RIGHT: right}, "a Join")
+        units(self.within, left.schema[left.time], "within", least=0)
+        if self.on is not None:
+            predicate(self.on, both_sides(left.schema, right.schema))
+        fields = [*left.schema]
+        fields += [Field(name, right.schema[old]) for old, name in right_names(left, right)]
+        fields.append(Field(self.time, time_field(left.time, left.schema[left.time]).type))
+        names = [field.name for field in fields]
+        for name in names:
+            if names.count(name) > 1:
+                raise NetworkError(f"the pair would have two columns {name!r}; rename one in a Map before the Join")
+        return {OUT: Stream(Schema(tuple(fields)), self.time, True, left.keyed_by)}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """The pairs whose later tuple is new."""
+        left, right = self.fed_by[LEFT], self.fed_by[RIGHT]
+        within = units(self.within, left.schema[left.time], "within", least=0)
+        through = min(train.through for train in trains.values())
+        clock = state.get("clock")
+        done = BEGIN if clock is None else int(clock["through"][0])
+        state.put("clock", "", {"through": np.array([through])})
+        sides = []
+        for port, stream in ((LEFT, left), (RIGHT, right)):
+            ready = Held(state, f"{port}.ahead", stream.time).next(trains[port], through)
+            past = Held(state, f"{port}.past", stream.time)
+            past.take(done - within if done > BEGIN + within else BEGIN)
+            sides.append(pl.concat([*past.all(), ready]))
+            if through != END:
+                past.add(ready)
+        made = self._pairs(sides[0], sides[1], left, right, within, done)
+        return {OUT: Train(made, through)}
+
+    def _pairs(
+        self, left: pl.DataFrame, right: pl.DataFrame, a: Stream, b: Stream, within: int, done: int
+    ) -> pl.DataFrame:
+        slots, count = slots_of(codes([pl.concat([left[k], right[k]]) for k in a.keyed_by], left.height + right.height))
+        of_left, of_right = slots[: left.height], slots[left.height :]
+        left_times, right_times = instants(left, a.time), instants(right, b.time)
+        order = np.lexsort((right_times, of_right))  # stable: ties stay as they came
+        lows = left_times - within
+        lows = np.where(left_times <= done, np.maximum(lows, done + 1), lows)  # two old tuples were paired before
+        ends = kernels.bounds(of_right, count)
+        begin, end = kernels.ranges(of_left, lows, left_times + within, ends, right_times[order])
+        sizes = np.maximum(end - begin, 0)
+        i = np.repeat(np.arange(left.height), sizes)
+        offset = np.arange(len(i)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        j = order[begin[i] + offset]
+        times = np.maximum(left_times[i], right_times[j])
+        if self.on is not None:
+            i, j, times = self._satisfying(left, right, i, j, times)
+        sorted_pairs = np.lexsort((j, i, times))
+        i, j, times = i[sorted_pairs], j[sorted_pairs], times[sorted_pairs]
+        kind = time_field(a.time, a.schema[a.time]).type.polars
+        pairs = left[i]
+        names = right_names(a, b)
+        others = right.select(pl.col(old).alias(new) for old, new in names)[j] if names else pl.DataFrame()
+        return pairs.hstack(others).with_columns(pl.Series(self.time, times, dtype=pl.Int64).cast(kind))
+
+    def _satisfying(
+        self, left: pl.DataFrame, right: pl.DataFrame, i: Array, j: Array, times: Array
+    ) -> tuple[Array, Array, Array]:
+        assert self.on is not None
+        tree = predicate(self.on, both_sides(self.fed_by[LEFT].schema, self.fed_by[RIGHT].schema))
+        columns = {}
+        for name in reads(tree):
+            side, _, column = name.partition(".")
+            columns[name] = left[column].gather(i) if side == LEFT else right[column].gather(j)
+        mask = pl.DataFrame(columns).select(_=vectorised(tree)).to_series()
+        true = np.resize(mask.fill_null(False).to_numpy(), len(i)) if len(mask) else np.zeros(0, np.bool_)
+        return i[true], j[true], times[true]
+
+
+def both_sides(left: Schema, right: Schema) -> Schema:
+    """The columns that the predicate of a Join can read."""
+    sides = ((LEFT, left), (RIGHT, right))
+    return Schema(tuple(Field(f"{side}.{field.name}", field.type) for side, schema in sides for field in schema))
+
+
+def right_names(left: Stream, right: Stream) -> list[tuple[str, str]]:
+    """The right stream's columns that a pair has, and what they are called there."""
+    return [
+        (name, f"right_{name}" if name in left.schema else name)
+        for name in right.schema.names
+        if name not in left.keyed_by
+    ]

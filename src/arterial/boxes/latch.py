@@ -1,0 +1,94 @@
+"""Latch: like Tumble, but its state goes on from window to window, over a group's lifetime (Aurora §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from arterial.boxes import _kernels as kernels
+from arterial.boxes._accumulate import SIZE, WINDOW, accumulator_schema
+from arterial.boxes._order import instants
+from arterial.boxes._running import latest, run
+from arterial.boxes._table import KeyedTable
+from arterial.boxes._windows import check_window, closed_windows, window_plan, window_stream
+from arterial.errors import NetworkError
+from arterial.network.aggregate import HOLISTIC, Values
+from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.duration import Duration
+from arterial.network.state import State
+from arterial.network.train import BEGIN, Train
+
+
+@dataclass(frozen=True)
+class Latch(Box):
+    """After each window in which a group had tuples, the values over all its tuples from the beginning on.
+
+    Windows are those of Tumble: of the time `every`, or of `size` tuples (1: after each tuple).
+    """
+
+    values: Values
+    every: Duration | None = None
+    size: int | None = None
+
+    kind: ClassVar[str] = "latch"
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """The group, the time, the values."""
+        stream = inputs[IN]
+        check_window(stream, self.every, self.size)
+        plan = window_plan(stream, self.values)
+        if plan.functions:
+            raise NetworkError("a Latch keeps no tuples, so it cannot call functions over them; expected built-in ones")
+        for call in plan.calls:
+            if call.function in HOLISTIC or call.function == "window_start":
+                raise NetworkError(f"{call.function} is over the tuples of one window; a Latch goes on for ever")
+        return {OUT: window_stream(stream, self.values)}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """What the groups have come to at the ends of the windows that the train closes."""
+        stream, train = self.fed_by[IN], trains[IN]
+        length = check_window(stream, self.every, self.size)
+        plan = window_plan(stream, self.values)
+        keys = stream.keyed_by
+        schema = accumulator_schema(plan, stream.schema, keys)
+        table = KeyedTable(state, "groups", schema, keys, SIZE)
+        known = table.read()
+        after, groups, count = run(plan, keys, known, train.tuples)
+        times = instants(train.tuples, stream.time)
+        windows = times // length if self.size is None else np.zeros(len(times), np.int64)
+        after = after.with_columns(pl.Series(WINDOW, windows)).select(list(schema))
+        if self.size is not None:
+            rows = after.with_columns(pl.Series("@time", times)).filter(pl.col(SIZE) % length == 0)
+            made, ends = rows.drop("@time"), rows["@time"].to_numpy()
+        else:
+            made, ends = _ended(known, after, groups, count, length, train.through, state)
+        if len(train):
+            all_groups, touched = latest(known, after, groups, count)
+            table.write(all_groups, all_groups[touched])
+        return {OUT: Train(closed_windows(plan, stream, made, ends, 1), train.through)}
+
+
+def _ended(
+    known: pl.DataFrame,
+    after: pl.DataFrame,
+    groups: np.ndarray[tuple[int], np.dtype[np.int64]],
+    count: int,
+    every: int,
+    through: int,
+    state: State,
+) -> tuple[pl.DataFrame, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """The accumulators at the end of each window that ended since the last train, and the windows' last instants."""
+    clock = state.get("clock")
+    done = BEGIN if clock is None else int(clock["through"][0])
+    state.put("clock", "", {"through": np.array([through])})
+    rows = pl.concat([known.select(after.columns), after])
+    ends = (rows[WINDOW].to_numpy() + 1) * every - 1
+    following = kernels.next_rows(groups, count)
+    last_of_window = (following < 0) | (ends[following] != ends)
+    chosen = np.flatnonzero(last_of_window & (ends > done) & (ends <= through))
+    chosen = chosen[np.argsort(ends[chosen], kind="stable")]
+    return rows[chosen], ends[chosen]

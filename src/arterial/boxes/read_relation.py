@@ -1,0 +1,122 @@
+"""ReadRelation: adds to each tuple the row of a relation that has its key (thesis §5.2, §5.4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from arterial.boxes import _kernels as kernels
+from arterial.boxes._groups import codes, slots_of
+from arterial.boxes._order import Held, instants, require_alike, require_order
+from arterial.boxes._table import KeyedTable
+from arterial.boxes.update_relation import DELETED, relation_rows, require_key
+from arterial.errors import NetworkError
+from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.expression import known_column
+from arterial.network.relation import Relation
+from arterial.network.schema import Field, Schema
+from arterial.network.state import State
+from arterial.network.train import BEGIN, Train
+
+CHANGES = "changes"
+
+
+@dataclass(frozen=True)
+class ReadRelation(Box):
+    """The tuple with the values of its key's row, each under `prefix` and the column's name; null if there is no row.
+
+    A read at time t sees every change with time ≤ t; of several changes at one time, the last. A relation that nothing
+    changes is read as it began (`updated` is false), by streams grouped in any way.
+    """
+
+    relation: Relation
+    prefix: str = ""
+    updated: bool = True
+
+    kind: ClassVar[str] = "read_relation"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The readers, and the changes of the relation."""
+        return (IN, CHANGES) if self.updated else (IN,)
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """The input and the values."""
+        stream, relation = inputs[IN], self.relation
+        if self.updated:
+            require_order(stream)
+            require_key(stream, relation, "input")
+            changes = inputs[CHANGES]
+            require_order(changes, "input 'changes'")
+            require_key(changes, relation, "input 'changes'")
+            require_alike({IN: stream, CHANGES: changes}, "a ReadRelation")
+            needed = [*relation.schema, Field(DELETED, changes.schema[known_column(DELETED, changes.schema.names)])]
+            for field in needed:
+                if field.name not in changes.schema or changes.schema[field.name] is not field.type:
+                    raise NetworkError(f"expected changes of the relation {relation.name!r}, got {changes.schema}")
+        else:
+            for name in relation.key:
+                kind = stream.schema[known_column(name, stream.schema.names)]
+                if kind is not relation.schema[name]:
+                    raise NetworkError(f"the key {name!r} is {relation.schema[name]} in the relation, got {kind}")
+        fields = [*stream.schema]
+        for field in relation.values:
+            if self.prefix + field.name in stream.schema:
+                raise NetworkError(
+                    f"the tuple has a column {self.prefix + field.name!r} already; read the relation with a prefix"
+                )
+            fields.append(Field(self.prefix + field.name, field.type))
+        return {OUT: Stream(Schema(tuple(fields)), stream.time, stream.ordered, stream.keyed_by)}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """Each tuple with the row of its key at its time."""
+        relation = self.relation
+        alive = pl.lit(1, pl.Int8).alias("@alive")
+        begin = relation_rows(relation).with_columns(alive)
+        if not self.updated:
+            train = trains[IN]
+            return {OUT: Train(self._read(train.tuples, begin, np.zeros(begin.height, np.int64)), train.through)}
+        through = min(train.through for train in trains.values())
+        tuples = Held(state, "in.ahead", self.fed_by[IN].time).next(trains[IN], through)
+        time = self.fed_by[CHANGES].time
+        changes = Held(state, "changes.ahead", time).next(trains[CHANGES], through)
+        table = KeyedTable(state, "rows", begin.schema, relation.key, "@alive", begin)
+        known = table.read()
+        new = changes.select(*relation.schema.names, (~pl.col(DELETED)).cast(pl.Int8).alias("@alive"))
+        versions = pl.concat([known, new])
+        since = np.concatenate([np.full(known.height, BEGIN), instants(changes, time)])
+        made = self._read(tuples, versions, since)
+        if changes.height:
+            slots, count = slots_of(codes([versions[key] for key in relation.key], versions.height))
+            last = np.full(count, -1, np.int64)
+            kernels.pick_last(slots, np.zeros(0, np.bool_), last, 0)
+            rows = versions[last]
+            table.write(rows.filter(pl.col("@alive") == 1), rows.filter(pl.Series(last >= known.height)))
+        return {OUT: Train(made, through)}
+
+    def _read(
+        self, tuples: pl.DataFrame, versions: pl.DataFrame, since: np.ndarray[tuple[int], np.dtype[np.int64]]
+    ) -> pl.DataFrame:
+        """The tuples with the last version of their row that is not after them."""
+        keys = self.relation.key
+        slots, count = slots_of(
+            codes([pl.concat([tuples[key], versions[key]]) for key in keys], tuples.height + versions.height)
+        )
+        of_tuples, of_versions = slots[: tuples.height], slots[tuples.height :]
+        order = np.lexsort((since, of_versions))
+        ends = kernels.bounds(of_versions, count)
+        times = instants(tuples, self.fed_by[IN].time) if self.updated else np.zeros(tuples.height, np.int64)
+        _, upto = kernels.ranges(of_tuples, times, times, ends, since[order])
+        found = upto > ends[of_tuples]
+        rows = order[np.maximum(upto - 1, 0)] if len(order) else np.zeros(tuples.height, np.int64)
+        alive = versions["@alive"].to_numpy() == 1
+        if len(order):
+            found &= alive[rows]
+        places = pl.Series(rows, dtype=pl.Int64).set(pl.Series(~found, dtype=pl.Boolean), None)
+        return tuples.with_columns(
+            versions[field.name].gather(places).alias(self.prefix + field.name) for field in self.relation.values
+        )

@@ -1,0 +1,65 @@
+"""Slide: advances a window over the stream and computes values over each stop (Aurora §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from arterial.boxes._order import require_order
+from arterial.boxes._recompute import slide_by_time, slide_by_tuples
+from arterial.boxes._windows import check_count, window_plan, window_stream
+from arterial.errors import NetworkError
+from arterial.network.aggregate import Values
+from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.duration import Duration, units
+from arterial.network.state import State
+from arterial.network.train import Train
+
+
+@dataclass(frozen=True)
+class Slide(Box):
+    """Windows over a time (`over`, one `every` so much), or of `size` tuples of a group, one each `advance` tuples.
+
+    A time window ends with the last instant before a multiple of `every`, reaches `over` back, and is stamped with that
+    instant. A window of tuples is stamped with the time of its last tuple. Windows without tuples, and windows that are
+    not full by tuples, give nothing.
+    """
+
+    values: Values
+    over: Duration | None = None
+    every: Duration | None = None
+    size: int | None = None
+    advance: int | None = None
+
+    kind: ClassVar[str] = "slide"
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """The group, the time, the values."""
+        require_order(inputs[IN])
+        self._window(inputs[IN])
+        return {OUT: window_stream(inputs[IN], self.values)}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """The windows that the train closes."""
+        stream, train = self.fed_by[IN], trains[IN]
+        size, advance = self._window(stream)
+        plan = window_plan(stream, self.values, self.size is not None)
+        slide = slide_by_time if self.size is None else slide_by_tuples
+        return {OUT: slide(self.name, plan, stream, train, state, size, advance)}
+
+    def _window(self, stream: Stream) -> tuple[int, int]:
+        by_time = self.over is not None and self.every is not None
+        by_tuples = self.size is not None
+        mixed = by_time and (by_tuples or self.advance is not None)
+        if mixed or not (by_time or by_tuples) or (by_tuples and (self.over is not None or self.every is not None)):
+            raise NetworkError(
+                "expected a window by time (over='5 minutes', every='1 minute') or by tuples (size=10, advance=1), got "
+                f"over={self.over!r}, every={self.every!r}, size={self.size!r}, advance={self.advance!r}"
+            )
+        if by_tuples:
+            return check_count(self.size, "size"), check_count(1 if self.advance is None else self.advance, "advance")
+        assert self.over is not None
+        assert self.every is not None
+        kind = stream.schema[stream.time]
+        return units(self.over, kind, "over"), units(self.every, kind, "every")

@@ -1,0 +1,176 @@
+"""UpdateRelation: writes a relation, a named table with a key, from a stream (thesis §5.2, §5.4.1).
+
+What it gives is the stream of changes; whoever reads the relation is fed by it, so a network stays without cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from arterial.boxes._accumulate import SIZE, accumulator_schema
+from arterial.boxes._order import require_order
+from arterial.boxes._running import latest, run
+from arterial.boxes._table import KeyedTable
+from arterial.errors import NetworkError
+from arterial.network.aggregate import Aggregation
+from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.expression import AGGREGATES, Call, Tree, known_column, parse, predicate, walk
+from arterial.network.relation import Relation
+from arterial.network.schema import Field, Schema, Type
+from arterial.network.state import State
+from arterial.network.train import Train
+from arterial.network.vectorised import vectorised
+
+DELETED = "deleted"
+RUNNING = ("count", "sum", "min", "max", "first", "last")
+
+
+@dataclass(frozen=True)
+class UpdateRelation(Box):
+    """Every tuple writes the row of its key: each column is set to an expression over the tuple, or goes on as one of
+    count, sum, min, max, first, last over all tuples of the key, beginning with the relation's first rows.
+
+    A tuple for which `delete` is true removes the row instead; what follows begins anew.
+    """
+
+    relation: Relation
+    values: tuple[tuple[str, str], ...]
+    delete: str | None = None
+
+    kind: ClassVar[str] = "update_relation"
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """The changes: key, values, time, and whether the row was deleted."""
+        stream, relation = inputs[IN], self.relation
+        require_order(stream)
+        require_key(stream, relation, "input")
+        given = [name for name, _ in self.values]
+        for name in given:
+            known_column(
+                name, [field.name for field in relation.values], f"the relation {relation.name!r} beside its key"
+            )
+        for field in relation.values:
+            if (count := given.count(field.name)) != 1:
+                raise NetworkError(
+                    f"the column {field.name!r} of the relation {relation.name!r} needs one value, got {count}"
+                )
+        for name, text in self.values:
+            tree = self._tree(text, stream)
+            wanted = relation.schema[name]
+            if tree.type is not wanted:
+                raise NetworkError(
+                    f"the column {name!r} of the relation {relation.name!r} is {wanted}, "
+                    f"got {tree.type} from {text!r}; write cast(… as {wanted}) or change the relation"
+                )
+        if self.delete is not None:
+            predicate(self.delete, stream.schema)
+        for name in (stream.time, DELETED):
+            if name in relation.schema:
+                raise NetworkError(
+                    f"the relation {relation.name!r} must not have a column {name!r}: the changes have it"
+                )
+        return {OUT: changes_stream(relation, stream)}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """A change for each tuple."""
+        stream, train, relation = self.fed_by[IN], trains[IN], self.relation
+        trees = {name: self._tree(text, stream) for name, text in self.values}
+        running = {name: tree for name, tree in trees.items() if isinstance(tree, Call) and tree.function in AGGREGATES}
+        plan = Aggregation(tuple(running.values()), (), (), ())
+        schema = accumulator_schema(plan, stream.schema, relation.key)
+        schema.pop("@window")
+        begin = _accumulators(relation, running, schema)
+        table = KeyedTable(state, "rows", schema, relation.key, SIZE, begin)
+        tuples = train.tuples
+        if self.delete is None:
+            deleted = np.zeros(tuples.height, np.bool_)
+        else:
+            condition = vectorised(predicate(self.delete, stream.schema))
+            deleted = tuples.with_columns(condition.fill_null(False).alias(DELETED))[DELETED].to_numpy()
+        known = table.read()
+        after, groups, count = run(plan, relation.key, known, tuples, deleted)
+        after = after.select(list(schema))
+        made = self._changes(stream, tuples, after, trees, list(running), deleted)
+        if tuples.height:
+            rows, touched = latest(known, after, groups, count)
+            table.write(rows.filter(pl.col(SIZE) > 0), rows[touched])
+        return {OUT: Train(made, train.through)}
+
+    def _changes(
+        self,
+        stream: Stream,
+        tuples: pl.DataFrame,
+        after: pl.DataFrame,
+        trees: Mapping[str, Tree],
+        running: list[str],
+        deleted: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    ) -> pl.DataFrame:
+        plain = [vectorised(tree).alias(f"@new.{name}") for name, tree in trees.items() if name not in running]
+        both = tuples.with_columns(plain).hstack([column.alias(f"@run.{column.name}") for column in after])
+        both = both.with_columns(pl.Series("@deleted", deleted))
+        values = []
+        for field in self.relation.values:
+            value = pl.col(f"@new.{field.name}")
+            if field.name in running:
+                me = f"@run.@{running.index(field.name)}"
+                summed = f"{me}.n" in both.columns
+                value = pl.when(pl.col(f"{me}.n") > 0).then(pl.col(me)) if summed else pl.col(me)
+            values.append(pl.when(~pl.col("@deleted")).then(value).alias(field.name))
+        return both.select(*self.relation.key, *values, stream.time, pl.col("@deleted").alias(DELETED))
+
+    def _tree(self, text: str, stream: Stream) -> Tree:
+        tree = parse(text, stream.schema, stream.schema[stream.time])
+        inside = [p for p in walk(tree) if isinstance(p, Call) and p.function in AGGREGATES]
+        if inside and not (inside == [tree] and inside[0].function in RUNNING):
+            raise NetworkError(
+                f"expected an expression over the tuple, or one of {', '.join(RUNNING)} alone, got {text!r}"
+            )
+        return tree
+
+
+def require_key(stream: Stream, relation: Relation, what: str) -> None:
+    """Raise unless the stream is grouped by the key of the relation."""
+    if stream.keyed_by != relation.key:
+        raise NetworkError(
+            f"expected an {what} grouped by the key of the relation {relation.name!r} ({', '.join(relation.key)}), "
+            f"got one grouped by ({', '.join(stream.keyed_by)}); put a GroupBy before it"
+        )
+    for name in relation.key:
+        if stream.schema[name] is not relation.schema[name]:
+            raise NetworkError(
+                f"the key {name!r} of the relation {relation.name!r} is {relation.schema[name]}, "
+                f"got {stream.schema[name]}; cast it in a Map before the GroupBy"
+            )
+
+
+def changes_stream(relation: Relation, stream: Stream) -> Stream:
+    """The type of the stream of changes that the tuples of a stream make to a relation."""
+    keys = [Field(name, relation.schema[name]) for name in relation.key]
+    more = [Field(stream.time, stream.schema[stream.time]), Field(DELETED, Type.BOOL)]
+    return Stream(Schema((*keys, *relation.values, *more)), stream.time, True, relation.key)
+
+
+def relation_rows(relation: Relation) -> pl.DataFrame:
+    """The rows that the relation begins with."""
+    return pl.DataFrame(list(relation.rows), schema=relation.schema.polars(), orient="row")
+
+
+def _accumulators(relation: Relation, running: Mapping[str, Tree], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    rows = relation_rows(relation)
+    columns = [pl.col(name) for name in relation.key]
+    columns.append(pl.lit(1, pl.Int64).alias(SIZE))
+    for i, name in enumerate(running):
+        if f"@{i}.n" in schema:
+            columns.append(pl.col(name).fill_null(0).alias(f"@{i}"))
+            columns.append(pl.col(name).is_not_null().cast(pl.Int64).alias(f"@{i}.n"))
+        else:
+            empty = 0 if isinstance((tree := running[name]), Call) and tree.function == "count" else None
+            columns.append(
+                pl.col(name).fill_null(empty).alias(f"@{i}") if empty is not None else pl.col(name).alias(f"@{i}")
+            )
+    return rows.select(columns).select(list(schema))

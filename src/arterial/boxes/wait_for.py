@@ -1,0 +1,171 @@
+"""WaitFor: delays a stream until a predicate over another stream, or over a relation, is fulfilled (thesis §5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from arterial.boxes import _kernels as kernels
+from arterial.boxes._groups import codes, slots_of
+from arterial.boxes._order import Held, instants, require_alike, require_order, unordered_through
+from arterial.boxes._table import KeyedTable
+from arterial.errors import NetworkError
+from arterial.network.aggregate import time_field
+from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.expression import Tree, predicate, reads
+from arterial.network.schema import Field, Schema
+from arterial.network.state import State
+from arterial.network.train import END, Train
+from arterial.network.vectorised import vectorised
+
+UNTIL = "until"
+UNMET = "unmet"
+PAIRS_AT_ONCE = 1_000_000
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class WaitFor(Box):
+    """Holds each tuple until `predicate` is true for it and the latest tuple on `until` of its group.
+
+    The predicate reads the tuple's columns, and those of the other stream as `until.x`. What counts at an instant is
+    the last tuple on `until` up to and including it. A tuple leaves with the instant of its release in the column
+    `time`, which is the time of the output; tuples released at one instant keep their order. What still waits when the
+    streams end leaves by `unmet`.
+    """
+
+    predicate: str
+    time: str = "released"
+
+    kind: ClassVar[str] = "wait_for"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The stream, and what it waits for."""
+        return (IN, UNTIL)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The tuples when they may go on, and at the end those that never may."""
+        return (OUT, UNMET)
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """The input and the time of release."""
+        stream, until = inputs[IN], inputs[UNTIL]
+        require_order(stream, "input 'in'")
+        require_order(until, "input 'until'")
+        require_alike({IN: stream, UNTIL: until}, "a WaitFor")
+        predicate(self.predicate, _seen(stream.schema, until.schema))
+        if self.time in stream.schema:
+            raise NetworkError(f"the stream has a column {self.time!r} already; give the time of release another name")
+        released = Field(self.time, time_field(stream.time, stream.schema[stream.time]).type)
+        schema = Schema((*stream.schema.fields, released))
+        return {
+            OUT: Stream(schema, self.time, True, stream.keyed_by),
+            UNMET: Stream(stream.schema, stream.time, False, stream.keyed_by),
+        }
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """The tuples released by the instants that both inputs have completed."""
+        stream, until = self.fed_by[IN], self.fed_by[UNTIL]
+        through = min(train.through for train in trains.values())
+        tuples = Held(state, "in.ahead", stream.time).next(trains[IN], through)
+        others = Held(state, "until.ahead", until.time).next(trains[UNTIL], through)
+        waiting = KeyedTable(state, "waiting", stream.schema.polars() | _SERIAL, ("@serial",), "@alive")
+        latest = KeyedTable(state, "latest", until.schema.polars() | _ALIVE, until.keyed_by, "@alive")
+        old, known = waiting.read(), latest.read()
+        first = _next_serial(state, tuples.height)
+        serial = pl.Series("@serial", np.arange(first, first + tuples.height), dtype=pl.Int64)
+        new = tuples.with_columns(serial, pl.lit(1, pl.Int8).alias("@alive"))
+        everyone = pl.concat([old, new])
+
+        versions = pl.concat([known, others.with_columns(pl.lit(1, pl.Int8).alias("@alive"))])
+        release, latest_rows = self._releases(everyone, old.height, versions, known.height)
+        rows = versions[latest_rows]
+        latest.write(rows, rows.filter(pl.Series(latest_rows >= known.height)))
+        free = release < END
+        order = np.flatnonzero(free)
+        order = order[np.argsort(release[order], kind="stable")]
+        kind = time_field(stream.time, stream.schema[stream.time]).type.polars
+        out = everyone[order].select(stream.schema.names)
+        out = out.with_columns(pl.Series(self.time, release[order], dtype=pl.Int64).cast(kind))
+        still = everyone.filter(pl.Series(~free))
+        unmet = still.select(stream.schema.names) if through == END else tuples.clear()
+        if everyone.height:
+            gone = old.filter(pl.Series(free[: old.height])).with_columns(pl.lit(0, pl.Int8).alias("@alive"))
+            waiting.write(still, pl.concat([gone, new.filter(pl.Series(~free[old.height :]))]))
+        return {OUT: Train(out, through), UNMET: Train(unmet, unordered_through(through))}
+
+    def _releases(self, tuples: pl.DataFrame, waited: int, versions: pl.DataFrame, known: int) -> tuple[Array, Array]:
+        """The instant of release of each tuple, `END` if none yet; and the rows of the latest versions."""
+        stream, until = self.fed_by[IN], self.fed_by[UNTIL]
+        keys = stream.keyed_by
+        slots, count = slots_of(
+            codes([pl.concat([tuples[k], versions[k]]) for k in keys], tuples.height + versions.height)
+        )
+        of_tuples, of_versions = slots[: tuples.height], slots[tuples.height :]
+        since = instants(versions, until.time)
+        following = kernels.next_rows(of_versions, count)
+        counts_here = np.flatnonzero((following < 0) | (since[following] != since))  # the last of its instant
+        latest_rows = np.flatnonzero(following < 0)
+        order = counts_here[np.lexsort((counts_here, of_versions[counts_here]))]
+        ends = kernels.bounds(of_versions[counts_here], count)
+        since = since[order]
+        times = instants(tuples, stream.time)
+        begin, end = ends[of_tuples], ends[of_tuples + 1]
+        # A tuple that came now begins with the version of its instant, one that waited with the first that is new.
+        __, upto = kernels.ranges(of_tuples, times, times, ends, since)
+        fresh = np.zeros(len(order) + 1, np.int64)
+        fresh[:-1] = order < known
+        skip = begin + np.where(begin < end, fresh[np.minimum(begin, len(order))], 0)
+        begin = np.where(np.arange(tuples.height) < waited, skip, np.maximum(upto - 1, begin))
+        release = np.full(tuples.height, END, np.int64)
+        tree = predicate(self.predicate, _seen(stream.schema, until.schema))
+        for low, high in _blocks(np.maximum(end - begin, 0)):
+            sizes = np.maximum(end[low:high] - begin[low:high], 0)
+            i = np.repeat(np.arange(low, high), sizes)
+            j = begin[i] + np.arange(len(i)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            true = _holds(tree, tuples, versions, i, order[j])
+            np.minimum.at(release, i[true], np.maximum(times[i[true]], since[j[true]]))
+        return release, latest_rows
+
+
+_ALIVE: dict[str, pl.DataType] = {"@alive": pl.Int8()}
+_SERIAL: dict[str, pl.DataType] = {"@serial": pl.Int64(), "@alive": pl.Int8()}
+
+
+def _seen(stream: Schema, until: Schema) -> Schema:
+    return Schema((*stream.fields, *(Field(f"{UNTIL}.{field.name}", field.type) for field in until)))
+
+
+def _holds(tree: Tree, tuples: pl.DataFrame, versions: pl.DataFrame, i: Array, j: Array) -> Array:
+    columns = {
+        name: versions[name.removeprefix(f"{UNTIL}.")].gather(j)
+        if name.startswith(f"{UNTIL}.")
+        else tuples[name].gather(i)
+        for name in reads(tree)
+    }
+    mask = pl.DataFrame(columns).select(_=vectorised(tree)).to_series().fill_null(False).to_numpy()
+    return np.resize(mask, len(i)) if len(mask) else np.zeros(0, np.bool_)
+
+
+def _blocks(sizes: Array) -> list[tuple[int, int]]:
+    """Ranges of rows with a bounded number of pairs each (a row's own pairs stay together)."""
+    if not len(sizes):
+        return []
+    blocks = np.cumsum(sizes) // PAIRS_AT_ONCE
+    cuts = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(sizes)]
+    return list(pairwise(cuts))
+
+
+def _next_serial(state: State, count: int) -> int:
+    known = state.get("serial")
+    first = 0 if known is None else int(known["next"][0])
+    if count:
+        state.put("serial", "", {"next": np.array([first + count])})
+    return first

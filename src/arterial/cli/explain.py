@@ -1,0 +1,77 @@
+"""`arterial explain`: how a network will run: superboxes, keys, state, shuffles, and Spark's plan."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from arterial.cli.network import NETWORK_HELP, load_network
+
+if TYPE_CHECKING:
+    from arterial.engine.plan import Plan
+
+
+def explain(
+    network: str = typer.Argument(help=NETWORK_HELP),
+    shards: int = typer.Option(2, "--shards", help="For how many shards."),
+    unordered: list[str] = typer.Option([], "--unordered", help="A source whose tuples come out of order. Repeatable."),
+    spark: bool = typer.Option(False, "--spark", help="Show Spark's plan too; this starts Spark."),
+    as_json: bool = typer.Option(False, "--json", help="Print it as JSON."),
+) -> None:
+    """Show the superboxes of a network: which boxes run together, by which key, with which state."""
+    from arterial.engine.compile import compile_network
+
+    plan = compile_network(load_network(network), shards, in_arrival_order=unordered)
+    said = plan.describe()
+    if spark:
+        said["spark plan"] = _spark_plan(plan)
+    typer.echo(json.dumps(said, indent=2) if as_json else "\n".join(_lines(said)))
+
+
+def _lines(said: dict[str, Any]) -> list[str]:
+    lines = [f"{said['network']}: {said['shuffles']} shuffle(s), {said['shards']} shards"]
+    for level in said["levels"]:
+        lines.append("")
+        where = "where the sources are read" if level["level"] == "source" else f"level {level['level']}"
+        lines.append(f"{where}:")
+        for superbox in level["superboxes"]:
+            lines.append(f"  superbox {superbox['name']}: {_place(superbox)}")
+            lines += [f"    {box['name']} ({box['kind']})" for box in superbox["boxes"]]
+            if superbox["state"]:
+                lines.append(f"    state: {', '.join(superbox['state'])}")
+        for send in level["sends"]:
+            by = f" by {', '.join(send['by'])}" if send["by"] else ""
+            lines.append(f"  sends {send['stream']} to level {send['to level']}: {_ROUTES[send['route']]}{by}")
+    if "spark plan" in said:
+        lines += ["", "Spark's plan:", said["spark plan"]]
+    return lines
+
+
+_ROUTES = {"split": "split over all slots", "same": "in its slot", "first": "to slot 0"}
+
+
+def _place(superbox: dict[str, Any]) -> str:
+    if superbox["where"] == "key":
+        return f"in every slot, sharded by {', '.join(superbox['key'])}"
+    return "in slot 0" if superbox["where"] == "one" else "in every slot, on a piece of the train"
+
+
+def _spark_plan(plan: Plan) -> str:
+    import tempfile
+    from pathlib import Path
+
+    from arterial.engine.datasource import read_sources
+    from arterial.engine.failures import FAIL
+    from arterial.engine.session import spark_session
+    from arterial.engine.step import add_levels
+    from arterial.engine.work import PackedWork, Work
+
+    session = spark_session("arterial explain", settings={"spark.sql.shuffle.partitions": str(plan.shards)})
+    work = PackedWork.of(Work("explain", plan, {}, {}, FAIL, ""))
+    with tempfile.TemporaryDirectory() as folder:
+        rows = add_levels(read_sources(session, work, Path(folder), 1), work, len(plan.levels))
+        text: str = rows._jdf.queryExecution().logical().toString()
+    session.stop()
+    return text

@@ -1,0 +1,94 @@
+"""Aggregates over a list of tuples, one tuple after the other. Nulls are left out; of nothing an aggregate is null."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from arterial.network.aggregate import Aggregation
+from arterial.network.expression import Call
+from arterial.network.function import call_on_window
+from arterial.network.schema import Schema
+from arterial.reference.scalar import less, scalar, wrap
+from arterial.reference.stream import Tuples, group_of
+
+
+def window_values(
+    box: str, plan: Aggregation, keys: tuple[str, ...], schema: Schema, tuples: Tuples, start: Any = None
+) -> dict[str, Any]:
+    """The values over the tuples of one window of one group."""
+    known: dict[str, Any] = {key: tuples[-1][key] for key in keys}
+    for i, call in enumerate(plan.calls):
+        known[f"@{i}"] = start if call.function == "window_start" else aggregate(call, tuples)
+    for function, names in plan.functions:
+        import polars as pl
+
+        window = pl.DataFrame(tuples, schema=schema.polars())
+        known |= dict(zip(names, call_on_window(function, box, window), strict=True))
+    return {name: scalar(tree)(known) for name, tree in plan.outputs}
+
+
+def aggregate(call: Call, tuples: Tuples) -> Any:
+    """One aggregate over a list of tuples."""
+    if not call.arguments:
+        return len(tuples)
+    argument = scalar(call.arguments[0])
+    return _AGGREGATES[call.function]([value for t in tuples if (value := argument(t)) is not None])
+
+
+def _sum(values: list[Any]) -> Any:
+    if not values:
+        return None
+    total = type(values[0])(0)
+    for value in values:
+        total = total + value
+        if isinstance(total, int):
+            total = wrap(total)
+    return total
+
+
+def _avg(values: list[float]) -> float | None:
+    return _sum(values) / len(values) if values else None
+
+
+def _min(values: list[Any]) -> Any:
+    best = None
+    for value in values:
+        if best is None or less(value, best):
+            best = value
+    return best
+
+
+def _max(values: list[Any]) -> Any:
+    best = None
+    for value in values:
+        if best is None or less(best, value):
+            best = value
+    return best
+
+
+def _stddev(values: list[float]) -> float | None:
+    """Of a sample, by Welford's method."""
+    count, mean, squares = 0, 0.0, 0.0
+    for value in values:
+        count += 1
+        delta = value - mean
+        mean += delta / count
+        squares += delta * (value - mean)
+    if count < 2:
+        return None
+    return math.sqrt(squares / (count - 1)) if not math.isnan(squares) else math.nan
+
+
+_AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
+    "count": len,
+    "count_distinct": lambda values: len({group_of({"_": value}, ("_",)) for value in values}),
+    "sum": _sum,
+    "avg": _avg,
+    "min": _min,
+    "max": _max,
+    "first": lambda values: values[0] if values else None,
+    "last": lambda values: values[-1] if values else None,
+    "stddev": _stddev,
+}

@@ -1,0 +1,27 @@
+"""What Source means: order by time, with what is too late set apart."""
+
+from __future__ import annotations
+
+from arterial.boxes.source import ARRIVALS, LATE, Source
+from arterial.network.box import OUT
+from arterial.network.duration import units
+from arterial.reference.stream import Tuples, by_time, instant
+
+
+def source(box: Source, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
+    """The arrivals in the order of their time, and those that came too late."""
+    return in_order(inputs[ARRIVALS], box.time, units(box.disorder, box.schema[box.time], "disorder", least=0))
+
+
+def in_order(arrivals: Tuples, time: str, disorder: int) -> dict[str, Tuples]:
+    """A tuple without a time, or more than `disorder` behind the highest time before it, is late."""
+    taken: Tuples = []
+    late: Tuples = []
+    highest = None
+    for values in arrivals:
+        if values[time] is None or (highest is not None and instant(values, time) < highest - disorder):
+            late.append(values)
+            continue
+        taken.append(values)
+        highest = instant(values, time) if highest is None else max(highest, instant(values, time))
+    return {OUT: by_time(taken, time), LATE: late}

@@ -1,0 +1,61 @@
+"""What UpdateRelation means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arterial.boxes.update_relation import DELETED, UpdateRelation
+from arterial.network.box import IN, OUT
+from arterial.network.expression import AGGREGATES, Call, parse
+from arterial.reference.aggregates import aggregate
+from arterial.reference.scalar import less, scalar, wrap
+from arterial.reference.stream import Tuples, condition, group_of
+
+Row = dict[str, Any]
+
+
+def update_relation(box: UpdateRelation, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
+    """Each tuple turns the row of its key into the next one, or removes it."""
+    stream, relation = box.fed_by[IN], box.relation
+    remove = condition(box.delete or "false", box.name, stream.schema)
+    rows = first_rows(box)
+    changes: Tuples = []
+    for values in inputs[IN]:
+        key = group_of(values, relation.key)
+        change = {name: values[name] for name in relation.key}
+        if remove(values):
+            rows.pop(key, None)
+            change |= {field.name: None for field in relation.values}
+        else:
+            old = rows.get(key)
+            rows[key] = {name: _next(text, box, values, old and old[name]) for name, text in box.values}
+            change |= {field.name: rows[key][field.name] for field in relation.values}
+        changes.append(change | {stream.time: values[stream.time], DELETED: key not in rows})
+    return {OUT: changes}
+
+
+def first_rows(box: Any) -> dict[tuple[Any, ...], Row]:
+    """The rows that the relation of a box begins with, by key."""
+    relation = box.relation
+    rows = (dict(zip(relation.schema.names, row, strict=True)) for row in relation.rows)
+    return {group_of(row, relation.key): row for row in rows}
+
+
+def _next(text: str, box: UpdateRelation, values: Row, old: Any) -> Any:
+    stream = box.fed_by[IN]
+    tree = parse(text, stream.schema, stream.schema[stream.time])
+    if not (isinstance(tree, Call) and tree.function in AGGREGATES):
+        return scalar(tree)(values)
+    if tree.function == "count":
+        return (old or 0) + aggregate(tree, [values])
+    new = scalar(tree.arguments[0])(values)
+    if old is None or new is None:
+        return new if old is None else old
+    match tree.function:
+        case "sum":
+            return wrap(old + new) if isinstance(old, int) else old + new
+        case "min":
+            return new if less(new, old) else old
+        case "max":
+            return new if less(old, new) else old
+    return old if tree.function == "first" else new
