@@ -132,7 +132,7 @@ class _Interpreter:
         return toll
 
     def _alert_all(self, time: int) -> None:
-        """Thesis §3.2.1: on detection every vehicle in the upstream segments is alerted, by its latest position there."""
+        """Thesis §3.2.1: on detection every vehicle in the upstream segments is alerted, by its latest report."""
         assert isinstance(self.accidents, EveryAccident)
         detected = self.accidents.spots(time) - self.accidents.spots(time - 1)
         first, last = self.profile.alert_segments

@@ -1,1 +1,1 @@
-"""The validator: judges any system's output against the input, from the formal tables, sharing no code with the rest."""
+"""The validator: judges any system's output against the input, from the formal tables alone."""

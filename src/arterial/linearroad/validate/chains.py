@@ -1,7 +1,7 @@
 """Reports of one expressway and direction, each beside its predecessor (§3.2.1, the arrow over p).
 
-All columns are sorted so that a report stands right behind its predecessor; a rule about two consecutive reports is then
-a comparison of neighbours.
+All columns are sorted so that a report stands right behind its predecessor; a rule about two consecutive reports is
+then a comparison of neighbours.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _whatever_gap(reports: Reports, profile: Profile) -> Chains:
     first = _changed(ordered.vid)
     hidden = np.zeros(len(ordered), bool)
     if profile.exit_hides_vehicle:
-        # A stretch begins with a vehicle's first report and with each in lane 0; what comes after its first exit is hidden.
+        # A stretch begins with a vehicle's first report and with each in lane 0; after its first exit all is hidden.
         exits = (ordered.lane == EXIT_LANE).astype(np.int64)
         earlier = np.cumsum(exits) - exits
         stretch = np.flatnonzero(first | (ordered.lane == ENTRANCE_LANE))

@@ -40,11 +40,10 @@ class Means:
         good &= (seg >= 0) & (seg < SEGMENTS) & ((direction == EAST) | (direction == WEST))
         cell = _cell(direction, seg, (day - 1) % WEEKDAYS, minute - 1)[good]
         moving = (lav > 0)[good]
-        size = len(self.rows)
-        self.rows += np.bincount(cell, minlength=size)
-        self.cars += np.bincount(cell, cnt[good], minlength=size).astype(np.int64)
-        self.known += np.bincount(cell[moving], minlength=size)
-        self.lav += np.bincount(cell[moving], lav[good][moving], minlength=size).astype(np.int64)
+        np.add.at(self.rows, cell, 1)
+        np.add.at(self.cars, cell, cnt[good])
+        np.add.at(self.known, cell[moving], 1)
+        np.add.at(self.lav, cell[moving], lav[good][moving])
 
 
 def means_of(history: Iterable[pa.Table | pa.RecordBatch]) -> Means:
@@ -56,7 +55,7 @@ def means_of(history: Iterable[pa.Table | pa.RecordBatch]) -> Means:
 
 
 def journeys(requests: pl.DataFrame, means: Means | None, profile: Profile) -> pl.DataFrame:
-    """`travel_time` and `toll` of the requests (sinit, send, dow, tod), in their order; without means nothing is known."""
+    """`travel_time` and `toll` of the requests (sinit, send, dow, tod), in their order; no means: nothing is known."""
     sinit, send, dow, tod = (requests[name].to_numpy().astype(np.int64) for name in ("sinit", "send", "dow", "tod"))
     time, toll = np.zeros(len(sinit)), np.zeros(len(sinit))
     lost = np.zeros(len(sinit), bool)

@@ -1,4 +1,4 @@
-"""What the reports of one expressway and direction must cause: toll notices, charges, accident alerts (§3.2.1, §3.2.2)."""
+"""What the reports of one expressway and direction must cause: toll notices, charges, alerts (§3.2.1, §3.2.2)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ NEVER = -1
 class Traffic:
     """Expected of one expressway and direction.
 
-    `notices`: vid, time, xway, dir, seg, lav, toll, cars, reach, charged (the second in which the toll is charged, or NEVER).
-    `alerts`: vid, time, xway, dir, seg (of the report), nearest (the accident's), reach (bit i: accident i segments on).
+    `notices`: vid, time, xway, dir, seg, lav, toll, cars (of the minute before), reach (bit i: an accident i segments
+    on), charged (the second in which the toll is charged, or NEVER).
+    `alerts`: vid, time, xway, dir, seg (of the report), nearest (the accident's), reach.
     `credits`: vid, time, xway: leaving before an accident (thesis).
     """
 
@@ -109,7 +110,8 @@ def _alerts_at_detection(found: Chains, accidents: Intervals, direction: int, pr
     rows = found.reports
     order = np.argsort(rows.time, kind="stable")
     time = rows.time[order]
-    pieces = [_alerts(*(np.array([], np.int64) for _ in range(4)), direction)]
+    nobody = np.array([], np.int64)
+    pieces = [_alerts(nobody, nobody, nobody, nobody, direction)]
     for since, seg in sorted(
         {(int(s), int(p) // SEGMENT_FEET) for s, p in zip(accidents.since, accidents.pos, strict=True)}
     ):
