@@ -5,8 +5,6 @@ The right answers to a request are steps: from second `since` through `until` th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import polars as pl
 
@@ -130,15 +128,15 @@ def last_notice_steps(requests: pl.DataFrame, charges: pl.DataFrame, notices: pl
     )
 
 
-def preferred(
-    requests: pl.DataFrame, steps: pl.DataFrame, profile: Profile, *, at_notice: bool
-) -> Iterator[tuple[int, int]]:
-    """The answer that our application gives, of several right ones: the result time and balance of each request."""
-    last = {number: (since, balance, charge) for number, since, _, balance, charge in steps.iter_rows()}
-    for number, time in requests.select("number", "time").iter_rows():
-        since, balance, charge = last[number]
-        told = charge and (at_notice or profile.balance_result_time == "last_charge")
-        yield (since if told else time), balance
+def preferred(requests: pl.DataFrame, steps: pl.DataFrame, profile: Profile, *, at_notice: bool) -> pl.DataFrame:
+    """The requests with `result_time` and `balance`: the answer that our application gives, of several right ones."""
+    last = steps.sort("number", "since").group_by("number").last()
+    tells_charge = at_notice or profile.balance_result_time == "last_charge"
+    return requests.join(last.select("number", "since", "balance", "charge"), on="number").select(
+        *requests.columns,
+        pl.when(pl.col("charge") & tells_charge).then(pl.col("since")).otherwise(pl.col("time")).alias("result_time"),
+        "balance",
+    )
 
 
 def numbered(requests: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from arterial.linearroad.city import ENTRANCE_LANE, EXIT_LANE
@@ -36,6 +37,15 @@ class Reports:
     def take(self, places: NDArray[np.intp] | Flags) -> Reports:
         """Some of the reports, in the order of `places`."""
         return Reports(*(getattr(self, column.name)[places] for column in fields(self)))
+
+
+REPORT_COLUMNS = ("time", "vid", "speed", "lane", "seg", "pos")
+
+
+def reports_of(frame: pl.DataFrame) -> Reports:
+    """Reports from their columns, in the order of the input."""
+    time, vid, speed, lane, seg, pos = (frame[name].to_numpy().astype(np.int64) for name in REPORT_COLUMNS)
+    return Reports(time, vid, speed, lane, seg, pos, np.arange(frame.height))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 
@@ -20,7 +19,7 @@ from arterial.linearroad.validate.accounts import (
     numbered,
     preferred,
 )
-from arterial.linearroad.validate.chains import Reports
+from arterial.linearroad.validate.chains import reports_of
 from arterial.linearroad.validate.journeys import journeys, means_of
 from arterial.linearroad.validate.traffic import Traffic, traffic
 
@@ -61,11 +60,7 @@ def expected(
     asked = numbered(requests_of(frame, BALANCE_REQUEST))
     at_notice = balance_at == "last_notice"
     steps = last_notice_steps(asked, charges, notices) if at_notice else balance_steps(asked, charges, ["vid"])
-    told = list(preferred(asked, steps, profile, at_notice=at_notice))
-    balances = asked.with_columns(
-        pl.Series("result_time", [time for time, _ in told], dtype=pl.Int64),
-        pl.Series("balance", [balance for _, balance in told], dtype=pl.Int64),
-    )
+    balances = preferred(asked, steps, profile, at_notice=at_notice)
 
     spent = numbered(requests_of(frame, EXPENDITURE_REQUEST))
     spent_steps = None
@@ -77,14 +72,6 @@ def expected(
         spent = expenditures(spent, tolls, profile)
     wanted = requests_of(frame, TRAVEL_TIME_REQUEST)
     return Expectation(notices, alerts, balances, steps, spent, spent_steps, travels(wanted, segments, profile))
-
-
-def reports_of(frame: pl.DataFrame, direction: int) -> Reports:
-    """The reports of one direction; `frame` has events of one expressway in time order."""
-    chosen = frame.with_row_index("line").filter((pl.col("type") == POSITION_REPORT) & (pl.col("dir") == direction))
-    return Reports(
-        *(chosen[name].to_numpy().astype(np.int64) for name in ("time", "vid", "speed", "lane", "seg", "pos", "line"))
-    )
 
 
 def requests_of(frame: pl.DataFrame, request_type: int) -> pl.DataFrame:
@@ -124,7 +111,7 @@ def _all_traffic(frame: pl.DataFrame, profile: Profile) -> list[Traffic]:
     reports = frame.filter(pl.col("type") == POSITION_REPORT)
     xways = reports["xway"].unique().sort().to_list() or [0]
     return [
-        traffic(reports_of(frame.filter(pl.col("xway") == xway), direction), xway, direction, profile)
+        traffic(reports_of(reports.filter(xway=xway, dir=direction)), xway, direction, profile)
         for xway in xways
         for direction in (EAST, WEST)
     ]
