@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arterial.linearroad.cleaning import Cleaned, Cleaner, concatenated
-from arterial.linearroad.event_lines import MAX_LINE_BYTES
+from arterial.linearroad.line_reader import MAX_LINE_BYTES
 from tests.linearroad.traffic import (
     balance,
     clean_slowly,

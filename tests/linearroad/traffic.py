@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from arterial.linearroad.event_lines import (
+from arterial.linearroad.events import EVENT_SCHEMA, FIELDS_OF_TYPE, UNUSED
+from arterial.linearroad.line_reader import (
     BOUNDS,
     DUPLICATE,
     FIELDS,
@@ -23,7 +24,6 @@ from arterial.linearroad.event_lines import (
     WRONG_FIELD_COUNT,
     describe_fault,
 )
-from arterial.linearroad.events import EVENT_SCHEMA, FIELDS_OF_TYPE, UNUSED
 
 INTEGER = re.compile(rb"[ \t]*([+-]?[0-9]+)[ \t]*")
 

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from arterial.linearroad.event_lines import (
+from arterial.linearroad.events import EVENT_SCHEMA
+from arterial.linearroad.line_reader import (
     MAX_LINE_BYTES,
     TRUNCATED,
     WRONG_FIELD_COUNT,
@@ -27,7 +28,6 @@ from arterial.linearroad.event_lines import (
     read_lines,
     without_old,
 )
-from arterial.linearroad.events import EVENT_SCHEMA
 
 REJECT_SCHEMA = pa.schema(
     [

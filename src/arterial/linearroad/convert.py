@@ -1,22 +1,19 @@
-"""From any events to a clean data set of ours, as Parquet or as the paper's flat file; what is set aside is kept."""
+"""From any events to a data set of ours, as Parquet or as the paper's flat file (§3.1.2)."""
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 
-from arterial import __version__
 from arterial.errors import DataError
-from arterial.linearroad.cleaning import REJECT_SCHEMA
+from arterial.linearroad.city import MINUTE_SECONDS
+from arterial.linearroad.clean_set import MADE_BY, REJECTS_FILE, Cleaning, clean_into
+from arterial.linearroad.data import Data
 from arterial.linearroad.event_files import (
     CITY_FILE,
     CSV_FILE,
@@ -26,31 +23,9 @@ from arterial.linearroad.event_files import (
     write_city,
     writing,
 )
-from arterial.linearroad.event_sources import Sources
+from arterial.linearroad.event_sources import Sources, is_data_set
 
-REJECTS_FILE = "rejects.csv"
 FORMATS = ("parquet", "csv")
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """What came of a conversion; also kept in the `city.json` of a folder that was converted."""
-
-    events: int
-    xways: list[int]
-    first_second: int
-    last_second: int
-    counts: dict[str, int]
-    lines: int
-    blank_lines: int
-    rejected: dict[str, int] = field(default_factory=dict)
-    early_reports: int = 0
-    off_ramp_reports: int = 0
-
-    @property
-    def set_aside(self) -> int:
-        """How many lines were not taken over."""
-        return sum(self.rejected.values())
 
 
 def convert(
@@ -60,132 +35,83 @@ def convert(
     form: str = "parquet",
     disorder: int = 0,
     rejects: Path | None = None,
+    force: bool = False,
     progress: Callable[[float], None] | None = None,
-) -> Conversion:
-    """Clean the events of `source` and write them to the new folder `out`, or to one file if its name ends in .csv.
+) -> Cleaning:
+    """Clean the events of `source` and write them to the folder `out`, or to one file if its name ends in .csv.
 
-    Nothing is left at `out` if it fails. Lines set aside go to `rejects`, by default a file in the folder, or
-    beside the file.
+    Nothing is left at `out` if it fails. Lines set aside go to `rejects`, by default a file in the folder, or beside
+    the file. `progress` is told how many bytes of the source are done.
     """
-    if out.exists():
-        raise DataError(f"{out}: exists already; remove it, or choose another name")
+    if form not in FORMATS:
+        raise DataError(f"unknown format {form!r}; there are: {', '.join(FORMATS)}")
     as_file = out.suffix == ".csv"
-    sources = Sources(source, disorder=disorder)
+    sources = None if is_data_set(source) else Sources(source, disorder=disorder)
+    with replacing(out, force=force) as partial:
+        if sources is None:
+            done = _copy(Data(source, source), partial, form="csv" if as_file else form, progress=progress)
+        else:
+            aside = rejects or (out.with_name(f"{out.stem}.rejects.csv") if as_file else partial / REJECTS_FILE)
+            done = clean_into(sources, partial, form="csv" if as_file else form, rejects=aside, progress=progress)
+    return done
+
+
+@contextmanager
+def replacing(out: Path, *, force: bool) -> Iterator[Path]:
+    """A folder to write to, which becomes `out` if all went well (or its flat file does, for a name in .csv)."""
+    check_target(out, force=force)
     partial = out.with_name(f".{out.name}.partial")
-    remove(partial)
-    with writing(partial):
+    shutil.rmtree(partial, ignore_errors=True)
+    with writing(out):
         partial.mkdir(parents=True)
     try:
-        aside = rejects or (out.with_name(f"{out.stem}.rejects.csv") if as_file else partial / REJECTS_FILE)
-        done = clean_into(sources, partial, form="csv" if as_file else form, rejects=aside, progress=progress)
+        yield partial
         with writing(out):
-            (partial / CSV_FILE if as_file else partial).rename(out)
+            if out.is_dir():
+                shutil.rmtree(out)
+            (partial / CSV_FILE if out.suffix == ".csv" else partial).replace(out)
     finally:
-        remove(partial)
-    return done
+        shutil.rmtree(partial, ignore_errors=True)
 
 
-def clean_into(
-    sources: Sources,
-    folder: Path,
-    *,
-    form: str = "parquet",
-    rejects: Path,
-    progress: Callable[[float], None] | None = None,
-) -> Conversion:
-    """Write the clean events of `sources` as a data set in the existing `folder`."""
-    kinds: Counter[int] = Counter()
-    xways: set[int] = set()
-    first, last = -1, -1
-    first_reject: dict[str, Any] | None = None
-    with (
-        Rejects(rejects) as aside,
-        Expressways(folder / PARQUET_FOLDER) if form == "parquet" else CsvEvents(folder / CSV_FILE) as out,
-    ):
-        for piece in sources.pieces(progress):
-            if piece.rejects.num_rows:
-                first_reject = first_reject or piece.rejects.slice(0, 1).to_pylist()[0]
-                aside.write(piece.rejects)
-            if not piece.events.num_rows:
-                continue
-            times = piece.events["time"]
-            first = times[0].as_py() if first < 0 else first
-            last = times[-1].as_py()
-            found, counts = np.unique(piece.events["type"].to_numpy(), return_counts=True)
-            kinds.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
-            xways.update(np.unique(piece.watched.xways).tolist())
+def check_target(out: Path, *, force: bool) -> None:
+    """Refuse to write over anything that is not ours to replace."""
+    with writing(out):
+        if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+            return
+    if not force:
+        raise DataError(f"{out}: exists already; choose another name, or give --force to replace it")
+    if not (out.suffix == ".csv" and out.is_file()) and not (out / CITY_FILE).is_file():
+        raise DataError(f"{out}: is no data set, so it is not replaced; choose another name")
+
+
+def _copy(data: Data, folder: Path, *, form: str, progress: Callable[[float], None] | None) -> Cleaning:
+    """Write a data set of ours anew; its events are clean and in order."""
+    size = sum(path.stat().st_size for path in data.parquet_files.values())
+    counts = np.zeros(5, np.int64)
+    span = max(data.last_second + 1 - data.first_second, 1)
+    with Expressways(folder / PARQUET_FOLDER) if form == "parquet" else CsvEvents(folder / CSV_FILE) as out:
+        for start in range(data.first_second, data.last_second + 1, MINUTE_SECONDS):
+            stop = min(start + MINUTE_SECONDS, data.last_second + 1)
             if isinstance(out, Expressways):
-                out.write(piece.events, piece.watched.xways)
+                for xway in data.xways:
+                    events = data.read(start, stop, [xway])
+                    out.write(events, np.full(events.num_rows, xway, np.int32))
+                    counts += np.bincount(events["type"].to_numpy(), minlength=5)
             else:
-                out.write(piece.events)
-    cleaners = [file.cleaner for file in sources.files]
-    if not kinds:
-        why = "; line {line}: {reason}: {text!r:.80}".format(**first_reject) if first_reject else ""
-        raise DataError(f"{sources.path}: not one line is an event of Linear Road{why}")
-    done = Conversion(
-        events=sum(kinds.values()),
-        xways=sorted({max(xway, 0) for xway in xways}),
-        first_second=first,
-        last_second=last,
-        counts={str(kind): kinds[kind] for kind in sorted(kinds)},
-        lines=sum(cleaner.lines for cleaner in cleaners),
-        blank_lines=sum(cleaner.blank for cleaner in cleaners),
-        rejected=dict(sum((cleaner.rejected for cleaner in cleaners), Counter[str]()).most_common()),
-        early_reports=sources.watch.early,
-        off_ramp_reports=sources.watch.off_ramp,
+                events = data.read(start, stop)
+                out.write(events)
+                counts += np.bincount(events["type"].to_numpy(), minlength=5)
+            if progress:
+                progress(size * (stop - data.first_second) / span)
+    done = Cleaning(
+        events=data.events,
+        xways=list(data.xways),
+        first_second=data.first_second,
+        last_second=data.last_second,
+        counts={str(kind): int(count) for kind, count in enumerate(counts) if count},
+        lines=data.events,
+        blank_lines=0,
     )
-    write_city(
-        folder,
-        {
-            "version": __version__,
-            "made_by": "convert",
-            "source": str(sources.path),
-            "seconds": last + 1,
-            "xways": len(done.xways),
-            "cleaning": asdict(done),
-        },
-    )
+    write_city(folder, {**data.facts, **MADE_BY, "format": form, "cleaning": asdict(data.cleaning or done)})
     return done
-
-
-class Rejects:
-    """The file of lines set aside (file, line, reason, text); it is made when there is a first one."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._writer: Any = None
-
-    def __enter__(self) -> Rejects:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer:
-            with writing(self.path):
-                self._writer.close()
-
-    def write(self, rejects: pa.Table) -> None:
-        """Append lines."""
-        with writing(self.path):
-            self._writer = self._writer or pa.csv.CSVWriter(self.path, REJECT_SCHEMA)
-            self._writer.write_table(rejects)
-
-
-def read_rejects(path: Path) -> pa.Table:
-    """The lines set aside of a rejects file; none if there is no file."""
-    if not path.is_file():
-        return REJECT_SCHEMA.empty_table()
-    options = pa.csv.ConvertOptions(column_types=REJECT_SCHEMA, strings_can_be_null=False)
-    parsing = pa.csv.ParseOptions(newlines_in_values=True)
-    return pa.csv.read_csv(path, convert_options=options, parse_options=parsing).cast(REJECT_SCHEMA)
-
-
-def read_conversion(folder: Path) -> Conversion | None:
-    """What a converted folder says of its conversion."""
-    facts = json.loads((folder / CITY_FILE).read_text())
-    return Conversion(**facts["cleaning"]) if "cleaning" in facts else None
-
-
-def remove(path: Path) -> None:
-    """Remove a folder of ours if it is there."""
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)

@@ -6,7 +6,6 @@ the `Data`; what was set aside is told by `cleaning` and `rejects`.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import weakref
@@ -21,8 +20,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from arterial.errors import DataError
-from arterial.linearroad.convert import REJECTS_FILE, Conversion, clean_into, read_conversion, read_rejects
-from arterial.linearroad.event_files import CITY_FILE, PARQUET_FOLDER, writing
+from arterial.linearroad.clean_set import REJECTS_FILE, Cleaning, clean_into, facts_of, read_cleaning, read_rejects
+from arterial.linearroad.event_files import CITY_FILE, PARQUET_FOLDER, reading, writing
 from arterial.linearroad.event_sources import Sources, is_data_set
 from arterial.linearroad.events import EVENT_SCHEMA
 
@@ -61,7 +60,7 @@ class Data:
     def __init__(self, folder: Path, path: Path, *, temporary: bool = False) -> None:
         self.folder, self.path = folder, path
         self._remove = weakref.finalize(self, shutil.rmtree, folder, True) if temporary else None
-        self.facts: dict[str, Any] = _facts(folder)
+        self.facts: dict[str, Any] = facts_of(folder)
         files = sorted((folder / PARQUET_FOLDER).glob("xway-*.parquet"))
         if not files:
             raise DataError(f"{folder / PARQUET_FOLDER}: no xway-*.parquet in it; simulate or convert the data again")
@@ -73,9 +72,9 @@ class Data:
         self.last_second = max((int(file.highest.max()) for file in filled), default=-1)
 
     @property
-    def cleaning(self) -> Conversion | None:
+    def cleaning(self) -> Cleaning | None:
         """What cleaning found; None for a data set that was simulated."""
-        return read_conversion(self.folder)
+        return read_cleaning(self.folder)
 
     @property
     def rejects(self) -> pa.Table:
@@ -117,10 +116,9 @@ class _ParquetFile:
     @classmethod
     def open(cls, path: Path) -> _ParquetFile:
         try:
-            file = pq.ParquetFile(path)
-        except PermissionError as fault:
-            raise DataError(f"{path}: no permission to read it") from fault
-        except (pa.ArrowInvalid, OSError) as fault:
+            with reading(path):
+                file = pq.ParquetFile(path)
+        except pa.ArrowInvalid as fault:
             raise DataError(f"{path}: not a Parquet file, or a damaged one: {fault}") from fault
         if not file.schema_arrow.equals(EVENT_SCHEMA):
             raise DataError(
@@ -157,11 +155,3 @@ def _in_time_order(events: pa.Table) -> pa.Table:
     if (times[1:] >= times[:-1]).all():
         return events
     return events.take(np.argsort(times, kind="stable"))
-
-
-def _facts(folder: Path) -> dict[str, Any]:
-    try:
-        facts: dict[str, Any] = json.loads((folder / CITY_FILE).read_text())
-    except (OSError, ValueError) as fault:
-        raise DataError(f"{folder / CITY_FILE}: cannot be read: {fault}; simulate or convert the data again") from fault
-    return facts

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from arterial.errors import ArterialError, DataError, MachineError
 from arterial.linearroad.events import EVENT_SCHEMA
+from arterial.linearroad.line_writer import event_lines
 
 CITY_FILE = "city.json"
 PARQUET_FOLDER = "events"
@@ -29,6 +29,8 @@ CSV_FILE = "events.csv"
 # At the busiest time of an expressway some twenty seconds; small enough to be read for the sake of one.
 ROW_GROUP_ROWS = 32_768
 COMPRESSION = "zstd"
+# Vehicles, places and requests are nearly all different within a row group: a dictionary of them would cost, not save.
+IN_DICTIONARY = ["type", "speed", "xway", "lane", "dir", "seg", "sinit", "send", "dow", "tod", "day"]
 
 
 def parquet_name(xway: int) -> str:
@@ -70,7 +72,7 @@ class ParquetEvents:
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
         with writing(path):
-            self._writer = pq.ParquetWriter(path, EVENT_SCHEMA, compression=COMPRESSION, use_dictionary=True)
+            self._writer = pq.ParquetWriter(path, EVENT_SCHEMA, compression=COMPRESSION, use_dictionary=IN_DICTIONARY)
 
     def __enter__(self) -> ParquetEvents:
         return self
@@ -125,15 +127,9 @@ class CsvEvents:
     def write(self, events: pa.Table) -> None:
         """Append events."""
         with writing(self.path):
-            self._file.write(event_lines(events))
+            for lines in event_lines(events):
+                self._file.write(lines)
         self.rows += events.num_rows
-
-
-def event_lines(events: pa.Table) -> memoryview:
-    """Events as lines of 15 integers."""
-    lines = pa.BufferOutputStream()
-    pa.csv.write_csv(events.select(EVENT_SCHEMA.names), lines, pa.csv.WriteOptions(include_header=False))
-    return memoryview(lines.getvalue())
 
 
 class Expressways:
@@ -172,6 +168,17 @@ class Expressways:
         if xway not in self.files:
             self.files[xway] = ParquetEvents(self.folder / parquet_name(xway))
         return self.files[xway]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what a disk can refuse to a reader into an error that says which file and what to do."""
+    try:
+        yield
+    except PermissionError as fault:
+        raise DataError(f"{path}: no permission to read it") from fault
+    except OSError as fault:
+        raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from fault
 
 
 @contextmanager

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 
 from arterial.errors import DataError
 from arterial.linearroad.cleaning import REJECT_SCHEMA, Cleaned, Cleaner, concatenated
-from arterial.linearroad.event_files import CITY_FILE, CSV_FILE, PARQUET_FOLDER, event_lines
+from arterial.linearroad.event_files import CITY_FILE, CSV_FILE, PARQUET_FOLDER, reading
 from arterial.linearroad.events import EVENT_SCHEMA
 from arterial.linearroad.irregular import Watch, Watched
+from arterial.linearroad.line_writer import event_lines
 
 PIECE_BYTES = 8 << 20
 PIECE_ROWS = 200_000
@@ -41,12 +44,13 @@ class Piece:
 
 def is_data_set(path: Path) -> bool:
     """Whether `path` is a folder of Parquet events that we wrote, clean and in order."""
-    return (path / CITY_FILE).is_file() and (path / PARQUET_FOLDER).is_dir()
+    with reading(path):
+        return (path / CITY_FILE).is_file() and (path / PARQUET_FOLDER).is_dir()
 
 
 def files_of(path: Path) -> list[Path]:
     """The files of events that `path` stands for."""
-    try:
+    with reading(path):
         if not path.exists():
             raise DataError(f"{path}: no such file or folder; give a data set's folder, or a CSV or Parquet file")
         if not path.is_dir():
@@ -56,8 +60,6 @@ def files_of(path: Path) -> list[Path]:
         elif (path / CSV_FILE).is_file():
             return [path / CSV_FILE]
         names = sorted(file for file in path.iterdir() if file.is_file() and file.name[0] not in "._")
-    except PermissionError as fault:
-        raise DataError(f"{path}: no permission to read it") from fault
     files = [file for file in names if file.suffix == ".parquet"] or [
         file for file in names if LINE_FILE.search(file.name) and "rejects" not in file.name
     ]
@@ -78,12 +80,8 @@ class EventFile:
 
     def next_piece(self) -> Cleaned:
         """Read on; after the last piece the file is `finished`."""
-        try:
+        with reading(self.path):
             data = next(self._inputs, None)
-        except PermissionError as fault:
-            raise DataError(f"{self.path}: no permission to read it") from fault
-        except OSError as fault:
-            raise DataError(f"{self.path}: cannot be read: {fault}") from fault
         if data is not None:
             return self.cleaner.feed(data)
         self.finished = True
@@ -116,9 +114,16 @@ class EventFile:
         columns = [names[name] for name in EVENT_SCHEMA.names]
         size, rows, done = self.path.stat().st_size, max(file.metadata.num_rows, 1), 0
         for part in file.iter_batches(PIECE_ROWS, columns=columns):
-            yield bytes(event_lines(pa.Table.from_batches([part]).select(columns).rename_columns(EVENT_SCHEMA.names)))
+            yield _as_lines(part.select(columns))
             done += part.num_rows
             self.bytes_done = size * done / rows
+
+
+def _as_lines(rows: pa.RecordBatch) -> bytes:
+    """Rows of any types as lines, so that they are judged like anyone's."""
+    lines = pa.BufferOutputStream()
+    pa.csv.write_csv(rows, lines, pa.csv.WriteOptions(include_header=False))
+    return bytes(lines.getvalue())
 
 
 class Sources:
@@ -150,7 +155,7 @@ class Sources:
     def _repeated(self, cleaned: Cleaned, files: Any, watched: Watched) -> pa.Table:
         """Reports of a vehicle that has one in another file in the same second; their text is made anew."""
         rows = np.flatnonzero(watched.repeats)
-        texts = bytes(event_lines(cleaned.events.take(rows))).decode().splitlines()
+        texts = b"".join(event_lines(cleaned.events.take(rows))).decode().splitlines()
         reason = "report of a vehicle that another file has in this second"
         for row in rows:
             cleaner = self.files[files[row]].cleaner
@@ -165,6 +170,15 @@ class Sources:
             ],
             schema=REJECT_SCHEMA,
         )
+
+
+def one_ahead(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The same pieces, the next one made by another thread while the last is worked on; the kernels let both run."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, pieces, None)
+        while (piece := coming.result()) is not None:
+            coming = thread.submit(next, pieces, None)
+            yield piece
 
 
 def merged(files: list[EventFile]) -> Iterator[tuple[Cleaned, Any]]:

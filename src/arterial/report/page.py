@@ -89,11 +89,14 @@ class Page:
     ) -> None:
         """A table; numbers stand right, a `Mark` in colour; `folded` is the line under which it hides."""
         numeric = [
-            bool(rows) and all(isinstance(row[place], int | float) or row[place] in ("", None) for row in rows)
+            any(_is_number(row[place]) for row in rows)
+            and all(_is_number(row[place]) or row[place] in ("", None) for row in rows)
             for place in range(len(heads))
         ]
         head = "".join(f"<th{_number(numeric[place])}>{_inline(text)}</th>" for place, text in enumerate(heads))
-        body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in rows)
+        body = "".join(
+            f"<tr>{''.join(_cell(value, numeric[place]) for place, value in enumerate(row))}</tr>" for row in rows
+        )
         above = f"<caption>{_inline(caption)}</caption>" if caption else ""
         shown = f'<div class="table"><table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         self._parts.append(f"<details><summary>{_inline(folded)}</summary>{shown}</details>" if folded else shown)
@@ -154,11 +157,22 @@ def _number(numeric: bool) -> str:
     return ' class="number"' if numeric else ""
 
 
-def _cell(value: Any) -> str:
+def _is_number(value: Any) -> bool:
+    """Whether a cell is a number, or a text that is one with its unit.
+
+    >>> _is_number(3), _is_number("1,234.5 ms"), _is_number("49.9 %"), _is_number("3 cars too many")
+    (True, True, True, False)
+    """
+    if isinstance(value, str):
+        return bool(re.fullmatch(r"[-+]?[\d,]*\.?\d+( ?\S{1,3})?", value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _cell(value: Any, numeric: bool) -> str:
     if isinstance(value, Mark):
         return f'<td class="{_kind(value.good).strip()}">{_inline(value.text)}</td>'
     if isinstance(value, int) and not isinstance(value, bool):
-        return f'<td class="number">{value:,}</td>'
-    if isinstance(value, float):
-        return f'<td class="number">{value:,.4g}</td>' if abs(value) < 1000 else f'<td class="number">{value:,.0f}</td>'
-    return f"<td>{_inline('' if value is None else str(value))}</td>"
+        value = f"{value:,}"
+    elif isinstance(value, float):
+        value = f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"<td{_number(numeric)}>{_inline('' if value is None else str(value))}</td>"

@@ -13,6 +13,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -98,6 +99,7 @@ def heat_map(
     colours: Any = None,
     low: float | None = None,
     high: float | None = None,
+    logarithmic: bool = False,
     size: tuple[float, float] = WIDE,
 ) -> Figure:
     """A value for every cell, rows from bottom to top; `extent` is (left, right, bottom, top); NaN stays empty."""
@@ -108,8 +110,7 @@ def heat_map(
             origin="lower",
             extent=extent,
             cmap=colours or amount_colours(),
-            vmin=low,
-            vmax=high,
+            norm=LogNorm(low, high) if logarithmic else Normalize(low, high),
             interpolation="nearest",
         )
         axes.grid(False)
