@@ -67,7 +67,7 @@ class _Interpreter:
         self.accounts = Accounts()
         self.expenditures = Expenditures(tolls, profile)
         self.journeys = Journeys(segments, profile)
-        self.positions: dict[int, Event] = {}
+        self.positions: dict[tuple[int, int, int], Event] = {}
 
     def second(self, time: int, events: list[Event]) -> None:
         """A second is atomic: its state is the one after all its reports, and its requests are answered after that."""
@@ -88,7 +88,7 @@ class _Interpreter:
             self.statistics.add_hidden(report)
             return None
         self.statistics.add(report)
-        self.positions[report.vid] = report
+        self.positions[report.vid, report.xway, report.dir] = report
         predecessor = self.trips.predecessor(report)
         return Kept(report, predecessor, run_of(report, predecessor))
 
@@ -132,15 +132,15 @@ class _Interpreter:
         return toll
 
     def _alert_all(self, time: int) -> None:
-        """Thesis §3.2.1: on detection every vehicle in the upstream segments is alerted, by its latest position."""
+        """Thesis §3.2.1: on detection every vehicle in the upstream segments is alerted, by its latest report."""
         assert isinstance(self.accidents, EveryAccident)
         detected = self.accidents.spots(time) - self.accidents.spots(time - 1)
         first, last = self.profile.alert_segments
         for xway, direction, seg in sorted({segment_of(spot) for spot in detected}):
-            for vid, at in sorted(self.positions.items()):
+            for at in sorted(self.positions.values()):
                 present = at.time > time - REPORT_SECONDS and (at.xway, at.dir) == (xway, direction)
                 if present and first <= segments_ahead(at, seg) <= last and at.lane != EXIT_LANE:
-                    self.expected.alerts.append((time, vid, xway, seg, direction))
+                    self.expected.alerts.append((time, at.vid, xway, seg, direction))
 
     def _accident_ahead(self, report: Event) -> bool:
         assert isinstance(self.accidents, EveryAccident)
