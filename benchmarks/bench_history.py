@@ -12,12 +12,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+from numpy.typing import NDArray
 
 from arterial.engine.session import spark_session
 from arterial.linearroad.city import LAST_EXPENDITURE_DAY
 from arterial.linearroad.history import counted, make_history
 from arterial.linearroad.lookup import SegmentLookup, TollLookup
 from benchmarks.figure import Figure
+
+Integers = NDArray[np.int64]
 
 VEHICLES = 150_000
 LOOK_UPS = 100_000
@@ -47,36 +50,25 @@ def measure() -> list[Figure]:
 def _look_ups(history: Path) -> list[Figure]:
     random = np.random.default_rng(1)
     tolls, segments = TollLookup.open(history), SegmentLookup.open(history)
-
-    def expenditures() -> None:
-        vid, day = random.integers(0, VEHICLES, LOOK_UPS), random.integers(1, 70, LOOK_UPS)
-        tolls.tolls(vid, day, np.zeros(LOOK_UPS, np.int64))
-
-    def journeys() -> None:
-        sinit, send = random.integers(0, 100, JOURNEYS), random.integers(0, 100, JOURNEYS)
-        dow, tod = random.integers(1, 8, JOURNEYS), random.integers(1, 1441, JOURNEYS)
-        segments.travel_times(np.zeros(JOURNEYS, np.int64), sinit, send, dow, tod)
-
     sorted_keys = np.arange(len(tolls), dtype=np.int64)
 
-    def binary_search() -> None:
-        np.searchsorted(sorted_keys, random.integers(0, len(sorted_keys), LOOK_UPS))
+    def some_expenditures() -> tuple[Integers, ...]:
+        return random.integers(0, VEHICLES, LOOK_UPS), random.integers(1, 70, LOOK_UPS), np.zeros(LOOK_UPS, np.int64)
 
+    def some_keys() -> tuple[Integers, ...]:
+        return sorted_keys, random.integers(0, len(sorted_keys), LOOK_UPS)
+
+    def some_journeys() -> tuple[Integers, ...]:
+        ends = random.integers(0, 100, (2, JOURNEYS))
+        return np.zeros(JOURNEYS, np.int64), *ends, random.integers(1, 8, JOURNEYS), random.integers(1, 1441, JOURNEYS)
+
+    expenditures = _warm(tolls.tolls, some_expenditures)
+    journeys = _warm(segments.travel_times, some_journeys)
     return [
-        Figure(f"{LOOK_UPS:,} daily expenditures in one call", _warm(expenditures), "ms", at_most=50, remark="warm"),
-        Figure("a binary search over all rows instead", _warm(binary_search), "ms", remark="for comparison"),
-        Figure(f"{JOURNEYS:,} travel times in one call", _warm(journeys), "ms", remark="all of a three-hour run"),
+        Figure(f"{LOOK_UPS:,} daily expenditures in one call", expenditures, "ms", at_most=50, remark="warm"),
+        Figure("… by binary search over all rows", _warm(np.searchsorted, some_keys), "ms", remark="for comparison"),
+        Figure(f"{JOURNEYS:,} travel times in one call", journeys, "ms", remark="all of a three-hour run"),
     ]
-
-
-def _warm(work: Callable[[], None]) -> float:
-    """Median milliseconds once the code is compiled and the pages are in memory; drawing the keys is included."""
-    seconds = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
-    return 1000 * statistics.median(seconds[ROUNDS // 2 :])
 
 
 def _others(folder: Path) -> list[Figure]:
@@ -95,14 +87,26 @@ def _others(folder: Path) -> list[Figure]:
     tolls = TollLookup.build(folder / "others.parquet", folder / "others")
     seconds = time.perf_counter() - started
 
-    def expenditures() -> None:
+    def some_expenditures() -> tuple[Integers, ...]:
         asked = random.integers(0, len(rows), LOOK_UPS)
-        tolls.tolls(columns["vid"][asked], columns["day"][asked], columns["xway"][asked])
+        return columns["vid"][asked], columns["day"][asked], columns["xway"][asked]
 
+    expenditures = _warm(tolls.tolls, some_expenditures)
     return [
-        Figure("the same, ids up to 2^62, ten expressways", _warm(expenditures), "ms", at_most=50, remark="warm"),
-        Figure("look-up form of that file, in no order", seconds, "s", remark=f"{len(rows):,} rows of Parquet"),
+        Figure("look-up form of a TollHistory in no order", seconds, "s", remark="ids up to 2^62, ten expressways"),
+        Figure(f"{LOOK_UPS:,} daily expenditures in that", expenditures, "ms", at_most=50, remark="warm"),
     ]
+
+
+def _warm(work: Callable[..., object], some: Callable[[], tuple[Integers, ...]]) -> float:
+    """Median milliseconds once the code is compiled and the pages are in memory."""
+    seconds = []
+    for _ in range(ROUNDS):
+        arguments = some()
+        started = time.perf_counter()
+        work(*arguments)
+        seconds.append(time.perf_counter() - started)
+    return 1000 * statistics.median(seconds[ROUNDS // 2 :])
 
 
 def _builds(history: Path, cache: Path) -> list[Figure]:
