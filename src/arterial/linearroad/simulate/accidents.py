@@ -57,6 +57,7 @@ def cause_accidents(
 ) -> None:
     """Let the accidents that are due happen, and set the speed limit of the segments in which one has happened."""
     slow[:] = NOWHERE
+    slow[driving.downtown_from : driving.downtown_until] = driving.downtown_limit
     for accident in range(len(accidents.due)):
         if accidents.happened[accident] < 0 and accidents.due[accident] <= second:
             leader, follower = nearest_pair(road, count, accidents.wanted_at[accident])

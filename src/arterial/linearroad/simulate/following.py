@@ -33,8 +33,9 @@ def wished_speed(speed: float, desired: float, acceleration: float, soft_braking
 
 
 @njit(cache=True, inline="always")
-def lets_in(follower_at: float, follower_speed: float, at: float, speed: float, spacing: float, braking: float,
-            reaction: float) -> bool:
+def lets_in(
+    follower_at: float, follower_speed: float, at: float, speed: float, spacing: float, braking: float, reaction: float
+) -> bool:
     """Whether a follower need not brake harder than drivers do if a vehicle turns up before it."""
     gap = at - spacing - follower_at
     return gap >= 0.0 and safe_speed(gap, speed, braking, reaction) >= follower_speed - braking

@@ -227,7 +227,9 @@ def sweep(
                 if lane == 1 or segment == SEGMENTS - 1:
                     lane = 4
                     safe = safe_speed(lead_at[4] - spacing - at, lead_speed[4], braking, reaction)
-                    chosen = min(wished_speed(speed, ramps.exit_limit, driving.acceleration, driving.soft_braking), safe)
+                    chosen = min(
+                        wished_speed(speed, ramps.exit_limit, driving.acceleration, driving.soft_braking), safe
+                    )
                 elif offset > ramps.exit_until:
                     road.exit_at[i] = min(road.exit_at[i] + SEGMENT_FEET, last_exit)
             if lane == 4:

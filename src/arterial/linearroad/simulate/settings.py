@@ -47,18 +47,21 @@ class SettingsError(ArterialError):
 class Driving(NamedTuple):
     """How vehicles drive; a named tuple because compiled kernels read it."""
 
-    headway: float = 0.7  # a follower keeps this time to its leader
-    spacing: float = 20.0  # from nose to nose at a standstill
+    headway: float = 0.4  # a follower keeps this time to its leader
+    spacing: float = 19.0  # from nose to nose at a standstill
     acceleration: float = 4.5
     braking: float = 10.0  # the most that drivers plan with
     soft_braking: float = 6.0  # towards a lower limit, or to let another in
     crash_braking: float = 25.0
-    dawdling: float = 0.4  # share of the acceleration that a driver loses by chance
+    dawdling: float = 0.6  # share of the acceleration that a driver loses by chance
     change_gain: float = 5.0  # a lane must promise this much more speed
     change_every: int = 3  # seconds between two looks at the neighbouring lanes
     exit_prepare: float = 4000.0  # for each lane to cross, this much before the exit
     help_within: float = 200.0  # a driver lets another in who is at most so far ahead
     asks_below: float = 15 * FEET_A_SECOND  # who is slower than this asks for room in a faster lane too
+    downtown_limit: float = 44 * FEET_A_SECOND
+    downtown_from: int = 35
+    downtown_until: int = 65
     accident_limit: float = 40 * FEET_A_SECOND  # in the segment of an accident
 
 

@@ -138,6 +138,13 @@ def _empty_road(most: int) -> Road:
         return np.zeros(most, kind)
 
     return Road(
-        numbers(), numbers(), numbers(), numbers(), numbers(),
-        whole(np.int32), whole(np.int32), whole(np.int8), whole(np.int8),
+        numbers(),
+        numbers(),
+        numbers(),
+        numbers(),
+        numbers(),
+        whole(np.int32),
+        whole(np.int32),
+        whole(np.int8),
+        whole(np.int8),
     )
