@@ -53,11 +53,11 @@ def make_accidents(settings: Settings, xway: int, direction: int) -> Accidents:
 
 @njit(cache=True)
 def cause_accidents(
-    accidents: Accidents, road: Road, count: Count, second: int, slow: NDArray[np.float64], driving: Driving
+    accidents: Accidents, road: Road, count: Count, second: int, limits: NDArray[np.float64], driving: Driving
 ) -> None:
     """Let the accidents that are due happen, and set the speed limit of the segments in which one has happened."""
-    slow[:] = NOWHERE
-    slow[driving.downtown_from : driving.downtown_until] = driving.downtown_limit
+    limits[:] = NOWHERE
+    limits[driving.downtown_from : driving.downtown_until] = driving.downtown_limit
     for accident in range(len(accidents.due)):
         if accidents.happened[accident] < 0 and accidents.due[accident] <= second:
             leader, follower = nearest_pair(road, count, accidents.wanted_at[accident])
@@ -71,7 +71,7 @@ def cause_accidents(
                 accidents.place[accident] = place
         happened = accidents.happened[accident]
         if happened >= 0 and second < happened + accidents.lasts[accident]:
-            slow[int(accidents.place[accident] / SEGMENT_FEET)] = driving.accident_limit
+            limits[int(accidents.place[accident] / SEGMENT_FEET)] = driving.accident_limit
 
 
 @njit(cache=True)
@@ -94,5 +94,5 @@ def nearest_pair(road: Road, count: Count, wanted_at: float) -> tuple[int, int]:
         away = abs(road.along[leader] - wanted_at)
         if fits and away < nearest:
             nearest = away
-            best = (leader, i)
+            best = (int(leader), int(i))
     return best

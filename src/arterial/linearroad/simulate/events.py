@@ -1,4 +1,4 @@
-"""Turns the reports of an expressway into events: both directions together, second by second, requests after reports."""
+"""Turns an expressway's reports into events: both directions together, second by second, requests after reports."""
 
 from __future__ import annotations
 

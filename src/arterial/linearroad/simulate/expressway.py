@@ -50,7 +50,7 @@ class Accident:
 def simulate_expressway(settings: Settings, xway: int, spool: Path) -> list[Accident]:
     """Drive both directions through time, one after the other; the reports and the journeys are left in `spool`."""
     trips = make_trips(settings, xway)
-    log = Log(*(np.full(len(trips), -1, kind) for kind in (np.int32, np.int32, np.int16)))
+    log = Log.empty(len(trips))
     accidents: list[Accident] = []
     said = Said(spool / "progress")
     spool.mkdir(parents=True, exist_ok=True)

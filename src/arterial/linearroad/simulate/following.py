@@ -15,13 +15,15 @@ from numba import njit
 
 @njit(cache=True, inline="always")
 def safe_speed(gap: float, leader_speed: float, braking: float, reaction: float) -> float:
-    """The highest speed with which one can stop behind a leader that is `gap` feet ahead; 0 if there is none.
+    """The highest speed with which one stays behind a leader, also if it brakes; 0 if there is none.
 
-    The root of v·reaction + v²/2b = gap + leader²/2b. `reaction` is the step of one second and the headway.
+    `gap` is the room up to where the leader is when the second ends. The speed is the root of
+    v·reaction + v²/2b = gap + leader²/2b, where `reaction` is the second itself and the headway, and at most the gap.
     """
+    if gap <= 0.0:
+        return 0.0
     planned = braking * reaction
-    square = planned * planned + leader_speed * leader_speed + 2.0 * braking * gap
-    return max(0.0, math.sqrt(square) - planned) if square > 0.0 else 0.0
+    return min(gap, math.sqrt(planned * planned + leader_speed * leader_speed + 2.0 * braking * gap) - planned)
 
 
 @njit(cache=True, inline="always")

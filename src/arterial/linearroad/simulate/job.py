@@ -10,7 +10,6 @@ import errno
 import json
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arterial import __version__
 from arterial.errors import DataError, MachineError
@@ -108,7 +108,7 @@ def _simulate_all(spark: SparkSession, settings: Settings, spools: list[Path], w
     return sorted((one for some in found for one in some), key=lambda one: (one.time, one.xway))
 
 
-def _assign_all(settings: Settings, spools: list[Path]) -> tuple[Journeys, np.ndarray]:
+def _assign_all(settings: Settings, spools: list[Path]) -> tuple[Journeys, NDArray[np.int64]]:
     """Give every trip its vehicle, and each expressway the list of its own."""
     parts = [read_journeys(spool) for spool in spools]
     journeys = Journeys(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -194,7 +194,7 @@ def _or_disk_error(task: Callable[[int], T]) -> Callable[[int], T | OSError]:
 
 
 def _describe(
-    settings: Settings, journeys: tuple[Journeys, np.ndarray], counts: dict[str, int], accidents: list[Accident]
+    settings: Settings, journeys: tuple[Journeys, NDArray[np.int64]], counts: dict[str, int], accidents: list[Accident]
 ) -> City:
     whole, vehicle = journeys
     seen = (whole.began >= 0) & ((whole.ended < 0) | (whole.ended >= settings.start_at))

@@ -18,15 +18,15 @@ FORMATS = ("parquet", "csv")
 MOST_XWAYS = 1000
 MOST_DENSITY = 4.0
 
-# Demand (§3.1.1): 14.5 trips a second; a twentieth are made by a vehicle that was on the road before.
-ENTRIES_A_SECOND = 14.5
-RETURN_SHARE = 0.05
+# Demand (§3.1.1): 14.2 trips a second; 3 % of them are made by a vehicle that was on the road before.
+ENTRIES_A_SECOND = 14.2
+RETURN_SHARE = 0.03
 EXIT_MEAN_SEGMENT = 50.0
 EXIT_SPREAD_SEGMENTS = 20.0
-DESIRED_MEAN_MPH = 67.0
+DESIRED_MEAN_MPH = 60.0
 DESIRED_SPREAD_MPH = 6.0
-DESIRED_LEAST_MPH = 52.0
-DESIRED_MOST_MPH = 82.0
+DESIRED_LEAST_MPH = 48.0
+DESIRED_MOST_MPH = 80.0
 
 # A returning vehicle has driven from its exit to its entrance at 30 mph, after a stop of five minutes or more.
 RETURN_REST_SECONDS = 300
@@ -47,8 +47,8 @@ class SettingsError(ArterialError):
 class Driving(NamedTuple):
     """How vehicles drive; a named tuple because compiled kernels read it."""
 
-    headway: float = 0.4  # a follower keeps this time to its leader
-    spacing: float = 19.0  # from nose to nose at a standstill
+    headway: float = 0.5  # a follower keeps this time to its leader
+    spacing: float = 17.0  # from nose to nose at a standstill
     acceleration: float = 4.5
     braking: float = 10.0  # the most that drivers plan with
     soft_braking: float = 6.0  # towards a lower limit, or to let another in
@@ -58,10 +58,11 @@ class Driving(NamedTuple):
     change_every: int = 3  # seconds between two looks at the neighbouring lanes
     exit_prepare: float = 4000.0  # for each lane to cross, this much before the exit
     help_within: float = 200.0  # a driver lets another in who is at most so far ahead
+    look_back: float = 800.0  # a follower farther behind is no concern
     asks_below: float = 15 * FEET_A_SECOND  # who is slower than this asks for room in a faster lane too
-    downtown_limit: float = 44 * FEET_A_SECOND
-    downtown_from: int = 35
-    downtown_until: int = 65
+    downtown_limit: float = 43 * FEET_A_SECOND
+    downtown_from: int = 40
+    downtown_until: int = 60
     accident_limit: float = 40 * FEET_A_SECOND  # in the segment of an accident
 
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from arterial.linearroad.simulate.road import Reports
 
-_KINDS = {"trip": np.int32, "along": np.int32, "speed": np.int8, "lane": np.int8}
+_COLUMNS = ("trip", "along", "speed", "lane")
 
 
 def spool_reports(folder: Path, chunks: Iterable[Reports]) -> int:
     """Write the reports of one direction, chunk by chunk; returns their number."""
     folder.mkdir(parents=True)
-    files = {name: (folder / name).open("wb") for name in _KINDS}
+    files = {name: (folder / name).open("wb") for name in _COLUMNS}
     until: list[NDArray[np.int64]] = []
     total = 0
     try:
@@ -36,11 +36,19 @@ def spool_reports(folder: Path, chunks: Iterable[Reports]) -> int:
 def read_reports(folder: Path) -> Reports:
     """The reports of one direction, read from the disk only as they are used."""
     until = np.load(folder / "until.npy")
-    # A file without a byte cannot be mapped.
-    columns = [np.memmap(folder / name, kind, "r") if until[-1] else np.empty(0, kind) for name, kind in _KINDS.items()]
-    return Reports(*(np.asarray(column) for column in columns), until)
+    if not until[-1]:
+        return no_reports(len(until))  # a file without a byte cannot be mapped
+    trip, along = (np.asarray(np.memmap(folder / name, np.int32, "r")) for name in ("trip", "along"))
+    speed, lane = (np.asarray(np.memmap(folder / name, np.int8, "r")) for name in ("speed", "lane"))
+    return Reports(trip, along, speed, lane, until)
 
 
 def no_reports(seconds: int) -> Reports:
     """The reports of a direction that does not exist."""
-    return Reports(*(np.empty(0, kind) for kind in _KINDS.values()), np.zeros(seconds, np.int64))
+    return Reports(
+        np.empty(0, np.int32),
+        np.empty(0, np.int32),
+        np.empty(0, np.int8),
+        np.empty(0, np.int8),
+        np.zeros(seconds, np.int64),
+    )

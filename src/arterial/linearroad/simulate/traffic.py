@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from arterial.linearroad.city import REPORT_SECONDS, SEGMENTS, WEST
 from arterial.linearroad.simulate.accidents import Accidents, cause_accidents, make_accidents
+from arterial.linearroad.simulate.entering import enter
 from arterial.linearroad.simulate.road import (
     NOWHERE,
     Count,
@@ -18,11 +18,10 @@ from arterial.linearroad.simulate.road import (
     Queue,
     Reports,
     Road,
-    enter,
-    sweep,
     tidy,
 )
 from arterial.linearroad.simulate.settings import DRIVING, RAMPS, Driving, Ramps, Settings
+from arterial.linearroad.simulate.sweep import sweep
 from arterial.linearroad.simulate.trips import Trips
 
 CHUNK_SECONDS = 60
@@ -87,7 +86,16 @@ class Traffic:
                 DRIVING,
                 RAMPS,
             )
-            yield second, Reports(*(column[:written] for column in reports[:4]), reports.until)
+            yield (
+                second,
+                Reports(
+                    reports.trip[:written],
+                    reports.along[:written],
+                    reports.speed[:written],
+                    reports.lane[:written],
+                    reports.until,
+                ),
+            )
             second = stop
 
     def _room(self, second: int, stop: int) -> Reports:
@@ -119,32 +127,26 @@ def drive_chunk(
     ramps: Ramps,
 ) -> int:
     """Live through the seconds [first, stop); returns the number of reports."""
-    slow = np.empty(SEGMENTS)
+    limits = np.empty(SEGMENTS)
     reported = 0
     for second in range(first, stop):
         enter(road, count, queue, log, second, driving, ramps)
-        cause_accidents(accidents, road, count, second, slow, driving)
-        reported = sweep(road, count, log, reports, reported, second, reporting, slow, driving, ramps)
+        cause_accidents(accidents, road, count, second, limits, driving)
+        reported = sweep(road, count, log, reports, reported, second, reporting, limits, driving, ramps)
         reports.until[second - first] = reported
     tidy(road, count)
     return reported
 
 
 def _empty_road(most: int) -> Road:
-    def numbers() -> NDArray[np.float64]:
-        return np.zeros(most)
-
-    def whole(kind: type[np.int32] | type[np.int8]) -> NDArray[np.int32]:
-        return np.zeros(most, kind)
-
     return Road(
-        numbers(),
-        numbers(),
-        numbers(),
-        numbers(),
-        numbers(),
-        whole(np.int32),
-        whole(np.int32),
-        whole(np.int8),
-        whole(np.int8),
+        along=np.zeros(most),
+        speed=np.zeros(most),
+        desired=np.zeros(most),
+        exit_at=np.zeros(most),
+        stop_at=np.zeros(most),
+        stop_until=np.zeros(most, np.int32),
+        trip=np.zeros(most, np.int32),
+        lane=np.zeros(most, np.int8),
+        phase=np.zeros(most, np.int8),
     )

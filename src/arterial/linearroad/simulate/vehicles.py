@@ -1,7 +1,8 @@
 """Which vehicle makes which trip (VLDB 2004, §3.1.1): some leave the road and come back, also to another expressway.
 
-Trips are simulated without names. Afterwards every trip, in the order in which they began, is given either a new vehicle
-or one that had left before and had the time to drive here. So no vehicle is ever on two roads, whatever the traffic did.
+Trips are simulated without names. Afterwards every trip, in the order in which they began, is given either a new
+vehicle or one that had left before and had the time to drive here. So no vehicle is ever on two roads, whatever the
+traffic did.
 """
 
 from __future__ import annotations
