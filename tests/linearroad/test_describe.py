@@ -47,7 +47,8 @@ def test_counts(tmp_path: Path) -> None:
     rows = [
         report(0, 1, 40, lane=0, pos=0), report(30, 1, 60, pos=3000), report(60, 1, 60, pos=5500),
         report(90, 1, 20, lane=4, pos=5600), report(500, 1, 30, lane=0, dir=1, pos=6000),
-        report(10, 2, 50, lane=2, xway=1, pos=10), balance(30, 1, 1), expenditure(60, 1, 2), travel(60, 1, 3), travel(60, 1, 4),
+        report(10, 2, 50, lane=2, xway=1, pos=10), balance(30, 1, 1), expenditure(60, 1, 2),
+        travel(60, 1, 3), travel(60, 1, 4),
     ]  # fmt: skip
     found = describe(data_of(tmp_path, rows)).as_json()
     assert (found["reports"], found["requests"]) == (6, {"2": 1, "3": 1, "4": 2})
