@@ -38,6 +38,8 @@ REJECT_SCHEMA = pa.schema(
     ]
 )
 
+NO_REJECTS = REJECT_SCHEMA.empty_table()
+
 
 @dataclass(frozen=True)
 class Cleaned:
@@ -172,6 +174,8 @@ class Cleaner:
             waiting = np.sort(order[ready:])
             self._held, self._held_lines = events.take(waiting), lines[waiting]
             events, lines = events.take(order[:ready]), lines[order[:ready]]
+        if not bad:
+            return Cleaned(events, lines, NO_REJECTS)
         reasons = [describe_fault(fault) for _, fault, _ in bad]
         self.rejected.update(reasons)
         rejects = pa.table(
@@ -187,7 +191,7 @@ def _text(data: bytes, begin: int, end: int) -> str:
 
 def no_events() -> Cleaned:
     """A piece of input from which nothing came."""
-    return Cleaned(EVENT_SCHEMA.empty_table(), np.zeros(0, np.int64), REJECT_SCHEMA.empty_table())
+    return Cleaned(EVENT_SCHEMA.empty_table(), np.zeros(0, np.int64), NO_REJECTS)
 
 
 def concatenated(pieces: list[Any]) -> Cleaned:

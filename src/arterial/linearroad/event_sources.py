@@ -18,7 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from arterial.errors import DataError
-from arterial.linearroad.cleaning import REJECT_SCHEMA, Cleaned, Cleaner, concatenated
+from arterial.linearroad.cleaning import NO_REJECTS, REJECT_SCHEMA, Cleaned, Cleaner, concatenated
 from arterial.linearroad.event_files import CITY_FILE, CSV_FILE, PARQUET_FOLDER, reading
 from arterial.linearroad.events import EVENT_SCHEMA
 from arterial.linearroad.irregular import Watch, Watched
@@ -206,10 +206,7 @@ def merged(files: list[EventFile]) -> Iterator[tuple[Cleaned, Any]]:
         if until is not None and not any(stop for _, _, stop in ready) and not piece.rejects.num_rows:
             continue
         parts = [Cleaned(whole.events.slice(0, stop), whole.lines[:stop], whole.rejects) for _, whole, stop in ready]
-        waiting = [
-            [Cleaned(whole.events.slice(stop), whole.lines[stop:], REJECT_SCHEMA.empty_table())]
-            for _, whole, stop in ready
-        ]
+        waiting = [[Cleaned(whole.events.slice(stop), whole.lines[stop:], NO_REJECTS)] for _, whole, stop in ready]
         together = concatenated(parts)
         order = np.argsort(together.events["time"].to_numpy(), kind="stable")
         places = np.concatenate([np.full(stop, place, np.int32) for place, _, stop in ready])

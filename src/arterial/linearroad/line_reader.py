@@ -27,6 +27,7 @@ MAX_LINE_BYTES = 4096
 LARGEST_ID = 10**18 - 1
 LARGEST_INT32 = 2**31 - 1
 LARGEST_TYPE = max(FIELDS_OF_TYPE)
+PLAIN_DIGITS = 18
 
 # What is wrong with a line. A fault of a field is one of the two bases plus the field's place in the line.
 NO_FAULT = 0
@@ -63,6 +64,11 @@ HIGHEST = np.array([BOUNDS[name][1] for name in EVENT_SCHEMA.names], np.int64)
 USES = np.zeros((LARGEST_TYPE + 1, FIELDS), np.bool_)
 for _type, _fields in FIELDS_OF_TYPE.items():
     USES[_type, [EVENT_SCHEMA.get_field_index(name) for name in _fields]] = True
+
+
+# The same by type, without bounds where the type does not use a field, so that a good line needs no branches.
+LOWEST_OF_TYPE = np.where(USES, LOWEST, np.iinfo(np.int64).min)
+HIGHEST_OF_TYPE = np.where(USES, HIGHEST, np.iinfo(np.int64).max)
 
 
 class Recent(NamedTuple):
@@ -118,6 +124,18 @@ def fault_of(values: Any, no_integer: Any, lowest: Any, highest: Any, uses: Any)
 
 
 @njit(cache=True, nogil=True)
+def is_good(values: Any) -> Any:
+    """Whether the 15 integers of a line are an event."""
+    kind = values[0]
+    if kind < 0 or kind > LARGEST_TYPE or not USES[kind, 0]:
+        return False
+    good = True
+    for field in range(FIELDS):
+        good &= (values[field] >= LOWEST_OF_TYPE[kind, field]) & (values[field] <= HIGHEST_OF_TYPE[kind, field])
+    return good
+
+
+@njit(cache=True, nogil=True)
 def place_of(vids: Any, times: Any, vid: int, time: int) -> Any:
     """Where (vid, time) is in the set, or the free entry where it belongs."""
     mask = len(vids) - 1
@@ -146,6 +164,32 @@ def without_old(vids: Any, times: Any, oldest: int) -> Any:
             new_vids[to] = vids[place]
             new_times[to] = times[place]
     return new_vids, new_times, live
+
+
+@njit(cache=True, nogil=True)
+def read_plain(data: Any, begin: int, values: Any) -> Any:
+    """Parse a line of 15 plain integers, as nearly all are; return where the next begins, or -1 if it is other."""
+    at = begin
+    for field in range(FIELDS):
+        negative = data[at] == 45
+        if negative:
+            at += 1
+        first = at
+        value = np.int64(0)
+        digit = np.int64(data[at]) - 48
+        while 0 <= digit <= 9:
+            value = value * 10 + digit
+            at += 1
+            digit = np.int64(data[at]) - 48
+        if at == first or at - first > PLAIN_DIGITS:
+            return -1
+        values[field] = -value if negative else value
+        if field == FIELDS - 1 and data[at] == 13:
+            at += 1
+        if data[at] != (10 if field == FIELDS - 1 else 44):
+            return -1
+        at += 1
+    return at
 
 
 @njit(cache=True, nogil=True)
@@ -183,6 +227,15 @@ def read_values(data: Any, begin: int, end: int, values: Any, no_integer: Any) -
 
 
 @njit(cache=True, nogil=True)
+def is_blank(data: Any, begin: int, end: int) -> bool:
+    """Whether data[begin:end] is nothing but spaces."""
+    at = begin
+    while at < end and (data[at] == 32 or data[at] == 9):
+        at += 1
+    return at == end
+
+
+@njit(cache=True, nogil=True)
 def read_lines(
     data: Any, first_line: int, highest_time: int, disorder: int, vids: Any, times: Any,
     columns: Any, lines: Any, bad: Any,
@@ -199,29 +252,30 @@ def read_lines(
     held = len(vids) // 2
     begin = 0
     while begin < len(data):
-        end = begin
-        while data[end] != 10:
-            end += 1
-        after = end + 1
-        line += 1
-        length = end - begin
-        if length > 0 and data[end - 1] == 13:
-            end -= 1
-        if length > MAX_LINE_BYTES:
-            fault = TOO_LONG
-            end = begin + MAX_LINE_BYTES
+        after = read_plain(data, begin, values)
+        if after > 0 and is_good(values):
+            line += 1
+            end = after - 1 if data[after - 2] != 13 else after - 2
+            fault = NO_FAULT
         else:
-            count = read_values(data, begin, end, values, no_integer)
-            if count == 1 and no_integer[0]:
-                letters = 0
-                for at in range(begin, end):
-                    if data[at] != 32 and data[at] != 9:
-                        letters += 1
-                if letters == 0:
+            end = begin
+            while data[end] != 10:
+                end += 1
+            after = end + 1
+            line += 1
+            length = end - begin
+            if length > 0 and data[end - 1] == 13:
+                end -= 1
+            if length > MAX_LINE_BYTES:
+                fault = TOO_LONG
+                end = begin + MAX_LINE_BYTES
+            else:
+                count = read_values(data, begin, end, values, no_integer)
+                if count == 1 and no_integer[0] and is_blank(data, begin, end):
                     blank += 1
                     begin = after
                     continue
-            fault = fault_of(values, no_integer, LOWEST, HIGHEST, USES) if count == FIELDS else WRONG_FIELD_COUNT
+                fault = fault_of(values, no_integer, LOWEST, HIGHEST, USES) if count == FIELDS else WRONG_FIELD_COUNT
         if fault == NO_FAULT:
             if values[1] < highest_time - disorder:
                 fault = TIME_GOES_BACK

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from arterial.report.colours import BAD, CARD, GRID, INK, LINE, MUTED, SERIES, VARIABLES, amount_colours
@@ -118,6 +118,7 @@ def heat_map(
         bar.set_label(label, color=MUTED)
         bar.outline.set_visible(False)
         bar.ax.yaxis.set_major_formatter(FuncFormatter(_short))
+        bar.ax.yaxis.set_minor_formatter(NullFormatter())
         _labels(axes, x, y)
     return figure
 
@@ -210,7 +211,7 @@ def _labels(axes: Any, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     if "minute" in x:
-        axes.xaxis.set_major_locator(MaxNLocator(9, steps=[1, 1.5, 2, 3, 6, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(9, steps=[1, 1.5, 2, 3, 6, 10], integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(6))
     axes.yaxis.set_major_formatter(FuncFormatter(_short))
 

@@ -41,11 +41,12 @@ def describe(
     from arterial.errors import DataError
     from arterial.linearroad.data import open_data
     from arterial.linearroad.describe.description import describe as describe_data
+    from arterial.linearroad.describe.description import minutes_of
 
     data = open_data(path, disorder=disorder)
     if xway is not None and xway not in data.xways:
         raise DataError(f"{path}: there is no expressway {xway}; there are: {', '.join(map(str, data.xways))}")
-    with Bar("reading", total=len(data.xways), unit="expressways", quiet=json_output) as bar:
+    with Bar("reading", total=minutes_of(data), unit="minutes", quiet=json_output) as bar:
         description = describe_data(data, spark=lambda: spark_session("linear-road describe"), progress=bar.to)
     if report is not None:
         from arterial.linearroad.describe.page import page_of
@@ -93,12 +94,15 @@ def _print(console: Console, description: Description, xway: int | None) -> None
         lav = np.where(shown.cars[:, dir] > 0, shown.lav[:, dir], np.nan)[first:].T
         scale = "slow is red, 40 mph pale, fast blue" if colour else "the darker, the slower"
         console.print(
-            f"\n[bold]LAV {name}[/], expressway {shown.xway}, segment 0 at the bottom to 99 at the top; {scale}"
+            f"\n[bold]LAV {name}[/], expressway {shown.xway}, segment 0 at the bottom to 99 at the top; {scale}",
+            highlight=False,
         )
         console.print(_beside_scale(speed_map(lav, width=width, height=12, colour=colour)))
         tolls = shown.toll[first:, dir].T.astype(float)
         if (tolls > 0).any():
-            console.print(f"\n[bold]Tolls {name}[/], up to {tolls.max():,.0f}; empty where nobody pays")
+            console.print(
+                f"\n[bold]Tolls {name}[/], up to {tolls.max():,.0f}; empty where nobody pays", highlight=False
+            )
             console.print(_beside_scale(toll_map(tolls, width=width, height=8, colour=colour)))
     table = Table("figure, for one expressway", "here", "paper", title="Beside the paper", title_justify="left")
     for one in description.comparisons():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,37 +18,59 @@ from arterial.linearroad.describe.sketch import DOWNTOWN, Sketch, sketch
 from arterial.linearroad.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+# Starting Spark takes as long as reading about this many events without it.
+SPARK_EVENTS = 10_000_000
 
 
 def describe(
     data: Data,
     *,
     spark: Callable[[], SparkSession] | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] = lambda done: None,
 ) -> Description:
-    """Describe a data set; with `spark` several expressways are sketched by a job, a task each."""
-    if spark is None or len(data.xways) == 1:
-        sketches = []
-        for xway in data.xways:
-            sketches.append(sketch(data.folder, xway))
-            if progress:
-                progress(len(sketches))
+    """Describe a data set; with `spark` several expressways of many events are sketched by a job, a task each.
+
+    `progress` is told how many minutes of expressways are done.
+    """
+    if spark is None or len(data.xways) == 1 or data.events < SPARK_EVENTS:
+        counter = itertools.count(1)
+        sketches = [sketch(data.folder, xway, lambda: progress(next(counter))) for xway in data.xways]
     else:
-        sketches = _sketch_all(spark(), data.folder, data.xways, progress)
+        sketches = _sketch_all(spark(), data, progress)
     return Description(data, sketches)
 
 
-def _sketch_all(
-    spark: SparkSession, folder: Path, xways: tuple[int, ...], progress: Callable[[float], None] | None
-) -> list[Sketch]:
-    tasks = spark.sparkContext.parallelize(xways, len(xways)).map(lambda xway: sketch(folder, xway))
-    sketches = []
-    for one in tasks.toLocalIterator(prefetchPartitions=True) if len(xways) > 64 else tasks.collect():
-        sketches.append(one)
-        if progress:
-            progress(len(sketches))
-    return sketches
+def minutes_of(data: Data) -> int:
+    """How many minutes of expressways there are to read."""
+    return len(data.xways) * (data.last_second // MINUTE_SECONDS + 1 - data.first_second // MINUTE_SECONDS)
+
+
+def _sketch_all(spark: SparkSession, data: Data, progress: Callable[[float], None]) -> list[Sketch]:
+    folder = data.folder.resolve()
+    context, name = spark.sparkContext, f"describe {data.folder}"
+
+    def job() -> list[Sketch]:
+        context.setJobGroup(name, name)
+        tasks = context.parallelize(data.xways, len(data.xways)).map(lambda xway: sketch(folder, xway))
+        found: list[Sketch] = tasks.collect()
+        return found
+
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(job)
+        while not wait([running], timeout=0.5).done:
+            progress(minutes_of(data) * _tasks_done(context, name) / len(data.xways))
+    progress(minutes_of(data))
+    return running.result()
+
+
+def _tasks_done(context: SparkContext, group: str) -> int:
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    return sum(stage.numCompletedTasks for stage in stages if stage)
 
 
 @dataclass(frozen=True)
@@ -132,6 +155,16 @@ class Description:
     def mean_speed(self) -> float:
         """Over all reports."""
         return float(self.speeds @ np.arange(len(self.speeds)) / max(self.speeds.sum(), 1))
+
+    @property
+    def speed_by_minute(self) -> NDArray[np.float64]:
+        """Mean speed of the reports of each minute; NaN without any."""
+        sums = self._sum("speed_sums")
+        seconds = np.zeros(len(sums) * MINUTE_SECONDS, np.int64)
+        seconds[: len(self.reports_per_second)] = self.reports_per_second
+        with np.errstate(invalid="ignore"):
+            speeds: NDArray[np.float64] = sums / seconds.reshape(-1, MINUTE_SECONDS).sum(axis=1)
+        return speeds
 
     @property
     def peak_rate(self) -> float:

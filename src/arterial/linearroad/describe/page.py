@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -54,7 +56,8 @@ def tiles_of(description: Description) -> list[Tile]:
         Tile("Position reports", short(description.reports), f"{description.peak_rate:,.0f} a second at the peak"),
         Tile("Vehicles", f"{description.vehicles:,}", f"{description.trips:,} trips"),
         Tile("Mean speed", f"{description.mean_speed:.0f} mph", "over all reports"),
-        Tile("Tolls above 0", f"{100 * description.toll_share():.1f} %", f"of {short(description.notices)} notices"),
+        Tile("Toll notices due", short(description.notices), f"LAV below 40 in {100 * description.slow_share():.1f} %"),
+        Tile("Tolls above 0", f"{100 * description.toll_share():.1f} %", f"{description.mean_toll():,.0f} on average"),
         Tile(
             "Tolls above 0 downtown",
             f"{100 * description.toll_share(DOWNTOWN):.1f} %",
@@ -116,14 +119,12 @@ def _traffic(page: Page, description: Description) -> None:
         "Position reports per second, all expressways together. Every vehicle reports each 30 seconds, so 30 times "
         "this is the number of vehicles on the road.",
     )
-    sums = np.array([one.mean_speed for one in description.sketches])
-    with np.errstate(invalid="ignore"):
-        mean_speed = np.nanmean(sums, axis=0) if not np.isnan(sums).all(axis=0).any() else sums[0]
+    speed = description.speed_by_minute
     edges = np.append(np.arange(0, 100, 5), 101)
     page.plots(
         [
             (
-                plots.lines({"speed": (np.arange(len(mean_speed)), mean_speed)}, x="minute", y="mph", size=plots.HALF),
+                plots.lines({"speed": (np.arange(len(speed)), speed)}, x="minute", y="mph", size=plots.HALF),
                 "Mean speed of the reports of each minute.",
             ),
             (
@@ -190,6 +191,7 @@ def _toll_map(shown: Sketch, dir: int) -> Figure:
         y="segment",
         label="toll",
         extent=(0, shown.toll.shape[0], 0, SEGMENTS),
+        low=10 ** math.floor(math.log10(toll[toll > 0].min())),
         logarithmic=True,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ class Sketch:
     requests_per_minute: NDArray[np.int64]
     speeds: NDArray[np.int64]
     speeds_downtown: NDArray[np.int64]
-    mean_speed: NDArray[np.float64]
+    speed_sums: NDArray[np.int64]
     vehicles: NDArray[np.int64]
     trips: int
     entries: int
@@ -47,8 +47,8 @@ class Sketch:
     accidents: list[Accident]
 
 
-def sketch(folder: Path, xway: int) -> Sketch:
-    """Read an expressway of the data set in `folder`, a minute at a time."""
+def sketch(folder: Path, xway: int, done: Callable[[], None] = lambda: None) -> Sketch:
+    """Read an expressway of the data set in `folder`, a minute at a time; `done` is called after each."""
     data = Data(folder, folder)
     seconds = data.last_second + 1
     minutes = -(-seconds // MINUTE_SECONDS)
@@ -58,8 +58,9 @@ def sketch(folder: Path, xway: int) -> Sketch:
     histogram, downtown = np.zeros(MAX_SPEED + 1, np.int64), np.zeros(MAX_SPEED + 1, np.int64)
     cars = np.zeros((minutes, 2, SEGMENTS), np.int64)
     speeds = np.full((minutes, 2, SEGMENTS), np.nan)
-    mean_speed = np.full(minutes, np.nan)
+    speed_sums = np.zeros(minutes, np.int64)
     for minute, events in _minutes(data, xway):
+        done()
         kind = events["type"].to_numpy()
         requests[minute] = np.bincount(kind, minlength=TYPES)
         by_type += requests[minute]
@@ -72,7 +73,7 @@ def sketch(folder: Path, xway: int) -> Sketch:
         per_second += np.bincount(time, minlength=len(per_second))
         histogram += np.bincount(speed, minlength=len(histogram))
         downtown += np.bincount(speed[(seg >= DOWNTOWN.start) & (seg < DOWNTOWN.stop)], minlength=len(downtown))
-        mean_speed[minute] = speed.mean()
+        speed_sums[minute] = speed.sum(dtype=np.int64)
         cars[minute], speeds[minute] = minute_statistics(vid, speed, dir, seg)
         chains.follow(time, vid, lane, dir, seg, pos)
     accidents = find_accidents(xway, chains.stops())
@@ -85,7 +86,7 @@ def sketch(folder: Path, xway: int) -> Sketch:
         requests_per_minute=requests[:, 1:].sum(axis=1),
         speeds=histogram,
         speeds_downtown=downtown,
-        mean_speed=mean_speed,
+        speed_sums=speed_sums,
         vehicles=chains.vehicles(),
         trips=chains.trips,
         entries=chains.entries,

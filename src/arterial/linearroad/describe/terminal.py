@@ -24,7 +24,7 @@ def curve(values: NDArray[np.float64], *, width: int = 72, height: int = 8, unit
 
     >>> print(curve(np.array([0.0, 1, 2, 3, 4, 5, 6, 7]), width=4, height=2, unit="/s").plain)
        7/s ⠀⠀⣠⣾
-         0 ⣠⣾⣿⣿
+         0 ⢠⣾⣿⣿
     """
     columns = _means(values, 2 * width)
     top = float(columns.max()) if columns.size else 0.0
@@ -41,7 +41,7 @@ def curve(values: NDArray[np.float64], *, width: int = 72, height: int = 8, unit
             for place in range(width)
         ]  # fmt: skip
         label = f"{top:,.0f}{unit}" if row == height - 1 else "0" if row == 0 else ""
-        rows.append(Text.assemble((f"{label:>6} ", "dim"), ("".join(chr(0x2800 + sign) for sign in signs), "blue")))
+        rows.append(Text.assemble((f"{label:>6} ", "dim"), ("".join(chr(0x2800 + sign) for sign in signs), "#4d8fe8")))
     if span:
         rows.append(Text(" " * 7 + span, style="dim"))
     return Text("\n").join(rows)
