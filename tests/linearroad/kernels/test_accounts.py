@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from arterial.linearroad.kernels.accounts import Requests, settle
 from arterial.linearroad.kernels.table import PIECES, Table
@@ -38,18 +39,21 @@ def test_a_charge_after_the_request_of_the_same_train() -> None:
     assert (given.result_time.tolist(), given.balance.tolist()) == ([29], [0])
 
 
-def test_the_table_comes_back_from_its_chunks() -> None:
+@pytest.mark.parametrize("moved", [1, 100, 1 << 18])
+def test_the_table_comes_back_from_its_chunks(moved: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arterial.linearroad.kernels.table.MOVED_AT_ONCE", moved)
     rng = np.random.default_rng(9)
     state = MemoryState()
     expected: dict[int, int] = {}
     for train in range(300):
         table = Table.open(state, DTYPES)
         keys = np.unique(rng.integers(0, 10_000, int(rng.choice([0, 1, 60])))) * 7
-        slots = table.insert(keys)
-        table.columns["amount"][slots] += train
+        rows = table.insert(keys)
+        table.columns["amount"][rows] += train
         for key in keys.tolist():
             expected[key] = expected.get(key, 0) + train
-        table.save(state, slots)
+        table.save(state, rows)
+        assert table.find(np.array(list(expected), np.int64)).tolist() == list(range(len(expected)))
         if train % 40 == 39:
             state.memo.clear()
             again = Table.open(state, DTYPES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from arterial.linearroad.kernels.reports import POS_MASK, REPORT_DTYPES, Reports, encode
 
@@ -14,13 +15,15 @@ def made(times: list[int], xways: list[int]) -> Reports:
     return Reports.of({**columns, "time": np.array(times), "xway": np.array(xways)})
 
 
-def test_minutes_and_seconds() -> None:
+def test_parts_and_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     times = [0, 0, 59, 60, 61, 61, 300]
     reports = made(times, [0] * 7)
-    assert [minute.time.tolist() for minute in reports.minutes()] == [[0, 0, 59], [60, 61, 61], [300]]
+    assert [part.time.tolist() for part in reports.parts()] == [[0, 0, 59], [60, 61, 61], [300]]
+    monkeypatch.setattr("arterial.linearroad.kernels.reports.PART_ROWS", 1)
+    assert [part.time.tolist() for part in reports.parts()] == [[0, 0], [59], [60], [61, 61], [300]]
     assert reports.seconds() == [(0, 0, 2), (59, 2, 3), (60, 3, 4), (61, 4, 6), (300, 6, 7)]
     assert made([], []).seconds() == []
-    assert list(made([], []).minutes()) == []
+    assert list(made([], []).parts()) == []
 
 
 def test_cells_and_places() -> None:

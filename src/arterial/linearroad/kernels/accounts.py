@@ -53,7 +53,7 @@ def settle(
     noticed = column(notices.vid, np.int64) if remember and notices is not None else np.empty(0, np.int64)
     changed = table.insert(np.concatenate([charged, noticed]))
     asked = column(requests.time, np.int32)
-    slots = table.find(column(requests.vid, np.int64))
+    asking = table.find(column(requests.vid, np.int64))
     balance, result_time = np.zeros(asked.size, np.int64), asked.copy()
     columns = table.columns
     if remember and notices is not None:
@@ -64,7 +64,7 @@ def settle(
             column(notices.time, np.int32),
             changed[charged.size :],
             asked,
-            slots,
+            asking,
             result_time,
             balance,
             columns["balance"],
@@ -77,7 +77,7 @@ def settle(
             changed,
             column(charges.toll, np.int64),
             asked,
-            slots,
+            asking,
             ACCURATE_SECONDS if at == "last_charge" else -1,
             result_time,
             balance,

@@ -56,7 +56,7 @@ class LinearRoadKernels:
         """
         if self.profile.expenditure == "today":
             return self._thesis(reports, requests or NO_REQUESTS, expenses or NO_REQUESTS)
-        parts = [self._minute(minute) for minute in Reports.of(reports).minutes()]
+        parts = [self._part(part) for part in Reports.of(reports).parts()]
         notices = _joined(Notices, [part[0] for part in parts])
         alerts = _joined(Alerts, [part[1] for part in parts])
         charges = _joined(Charges, [part[2] for part in parts])
@@ -78,7 +78,7 @@ class LinearRoadKernels:
         given = answer(self.trips, Reports.of(reports), requests, spending, self.profile)
         return Answered(given.notices, given.alerts, NO_CHARGES, given.balances, given.expenditures)
 
-    def _minute(self, reports: Reports) -> tuple[Notices, Alerts, Charges]:
+    def _part(self, reports: Reports) -> tuple[Notices, Alerts, Charges]:
         if self.profile.chain_gap is None:
             return answer_reports(self.trips, reports, self.profile)
         followed = follow(self.trips, reports)

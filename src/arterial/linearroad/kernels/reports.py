@@ -44,12 +44,15 @@ class Reports:
         """A view of some consecutive reports."""
         return Reports(**{field.name: getattr(self, field.name)[start:stop] for field in fields(self)})
 
-    def minutes(self) -> Iterator[Reports]:
-        """The reports of each minute, as views."""
+    def parts(self) -> Iterator[Reports]:
+        """Whole seconds of one minute at a time, as views; few enough at once to stay in the processor's cache."""
         start = 0
         while start < len(self):
             after = (int(self.time[start]) // MINUTE_SECONDS + 1) * MINUTE_SECONDS
             stop = int(np.searchsorted(self.time, after))
+            if stop - start > PART_ROWS:
+                full = int(self.time[start + PART_ROWS])
+                stop = int(np.searchsorted(self.time, max(full, int(self.time[start]) + 1)))
             yield self if stop - start == len(self) else self.rows(start, stop)
             start = stop
 
@@ -58,6 +61,8 @@ class Reports:
         bounds = [0, *(np.flatnonzero(np.diff(self.time)) + 1).tolist(), len(self)]
         return [(int(self.time[a]), a, b) for a, b in pairwise(bounds) if b > a]
 
+
+PART_ROWS = 120_000
 
 REPORT_DTYPES: dict[str, type[np.generic]] = {
     "time": np.int32,

@@ -117,14 +117,14 @@ class _Train:
     def reply(self, second: int, requests: Requests, expenses: ExpenditureRequests) -> None:
         """The requests of a second, after its reports."""
         asking = requests.vid[requests.time == second].astype(np.int64)
-        slots = self.accounts.find(asking)
-        known = slots >= 0
-        balance, charged = (np.where(known, self.accounts.columns[name][slots], 0) for name in ACCOUNT)
+        rows = self.accounts.find(asking)
+        known = rows >= 0
+        balance, charged = (np.where(known, self.accounts.columns[name][rows], 0) for name in ACCOUNT)
         recent = (charged > 0) & (second - (charged - 1) <= ACCURATE_SECONDS)
         self.balances.append((np.where(recent, charged - 1, second), balance))
         spending = expenses.time == second
-        slots = self.today.find(_today_keys(expenses.vid[spending], self._indices(expenses.xway[spending])))
-        self.spent.append(np.where(slots >= 0, self.today.columns["spent"][slots], 0))
+        rows = self.today.find(_today_keys(expenses.vid[spending], self._indices(expenses.xway[spending])))
+        self.spent.append(np.where(rows >= 0, self.today.columns["spent"][rows], 0))
 
     def answers(self, requests: Requests, expenses: ExpenditureRequests) -> ThesisAnswers:
         """Save the state; all answers of the train."""
@@ -167,8 +167,8 @@ class _Train:
         """Half of the toll for those who were charged enough, this second included."""
         if self.profile.discount_from is None:
             return toll
-        slots = self.accounts.find(vid)
-        accrued = np.where(slots >= 0, self.accounts.columns["balance"][slots], 0)
+        rows = self.accounts.find(vid)
+        accrued = np.where(rows >= 0, self.accounts.columns["balance"][rows], 0)
         return np.where(accrued >= self.profile.discount_from, toll // 2, toll)
 
     def _charge(
@@ -186,11 +186,11 @@ class _Train:
             amounts = np.concatenate([amounts, np.full(len(near), -self.profile.exit_credit)])
         rows, amounts = rows[amounts != 0], amounts[amounts != 0]
         vids, todays = reports.vid[rows], _today_keys(reports.vid[rows], followed.cell[rows] // (2 * SEGMENTS))
-        slots = self.accounts.insert(vids)
-        np.add.at(self.accounts.columns["balance"], slots, amounts)
-        self.accounts.columns["charged"][slots] = second + 1
-        slots = self.today.insert(todays)
-        np.add.at(self.today.columns["spent"], slots, amounts)
+        rows = self.accounts.insert(vids)
+        np.add.at(self.accounts.columns["balance"], rows, amounts)
+        self.accounts.columns["charged"][rows] = second + 1
+        rows = self.today.insert(todays)
+        np.add.at(self.today.columns["spent"], rows, amounts)
         self.changed += [vids, todays]
 
     def _spared(self, followed: Followed, row: int, accidents: list[Spot]) -> bool:

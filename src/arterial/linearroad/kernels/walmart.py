@@ -71,7 +71,7 @@ def answer_reports(state: State, reports: Reports, profile: Profile) -> tuple[No
         tariff.write(state)
 
     table = Table.open(state, COLUMNS)
-    slots = table.insert(_keys(reports.vid, cell))
+    car_of = table.insert(_keys(reports.vid, cell))
     sieve = np.zeros(1 << (SIEVE_BITS - 3), np.uint8)
     sift(stops.recorded(), sieve)
     entering, leaving, amount, moved, left_place, left_cell, halted = take_reports(
@@ -81,7 +81,7 @@ def answer_reports(state: State, reports: Reports, profile: Profile) -> tuple[No
         reports.lane,
         cell,
         place,
-        slots,
+        car_of,
         -1 if profile.entrance_gap is None else profile.entrance_gap,
         tariff.toll,
         sieve,
@@ -90,7 +90,7 @@ def answer_reports(state: State, reports: Reports, profile: Profile) -> tuple[No
         sums.speeds,
         *table.columns.values(),
     )
-    table.save(state, slots)
+    table.save(state, car_of)
     sums.write(state, "minute", "", minute)
     if moved.size or halted.size:
         left = _events(reports, moved, left_cell, left_place)
@@ -162,7 +162,7 @@ def take_reports(
     lane: Array,
     cell: Array,
     place: Array,
-    slots: Array,
+    car_of: Array,
     entrance_gap: int,
     toll_of: Array,
     sieve: Array,
@@ -189,40 +189,44 @@ def take_reports(
     halted = np.empty(size, np.int32)
     n_entering, n_leaving, n_moved, n_halted = 0, 0, 0, 0
     for row in range(size):
-        slot = slots[row]
+        car = car_of[row]
         at = cell[row]
         seg = at % SEGMENTS
         now = time[row] // MINUTE_SECONDS
-        if minute[slot] != now + 1:
-            minute[slot], low[slot], high[slot] = now + 1, 0, 0
+        if minute[car] != now + 1:
+            minute[car], low[car], high[car] = now + 1, 0, 0
         bit = np.uint64(1) << np.uint64(seg & 63)
-        seen = (low[slot] if seg < 64 else high[slot]) & bit != 0
+        seen = (low[car] if seg < 64 else high[car]) & bit != 0
 
-        has_last = last_run[slot] > 0
-        last_lane = (last_place[slot] >> np.uint32(LANE_SHIFT)) & np.uint32(7)
+        has_last = last_run[car] > 0
+        last_lane = (last_place[car] >> np.uint32(LANE_SHIFT)) & np.uint32(7)
         hidden = has_last and lane[row] != ENTRANCE_LANE and last_lane == EXIT_LANE
         if not seen and (not hidden or cars[at] == 0):
             cars[at] += 1
             if seg < 64:
-                low[slot] |= bit
+                low[car] |= bit
             else:
-                high[slot] |= bit
+                high[car] |= bit
         if hidden:
             continue
         reports[at] += 1
         speeds[at] += speed[row]
 
-        gap = time[row] - last_time[slot]
+        gap = time[row] - last_time[car]
         if entrance_gap >= 0 and lane[row] == ENTRANCE_LANE and gap > entrance_gap:
             has_last = False
         run = 1
         if has_last:
-            if (last_place[slot] ^ place[row]) & np.uint32(PLACE_MASK) == 0:
-                run = min(last_run[slot] + 1, STOPPED_REPORTS + 1)
+            if (last_place[car] ^ place[row]) & np.uint32(PLACE_MASK) == 0:
+                run = min(last_run[car] + 1, STOPPED_REPORTS + 1)
             else:
                 mark = home(vid[row], SIEVE_BITS)
                 if (sieve[mark >> 3] >> np.uint8(mark & 7)) & 1:
-                    moved[n_moved], left_place[n_moved], left_cell[n_moved] = row, last_place[slot], last_cell[slot]
+                    moved[n_moved], left_place[n_moved], left_cell[n_moved] = (
+                        row,
+                        last_place[car],
+                        last_cell[car],
+                    )
                     n_moved += 1
         if run == STOPPED_REPORTS:
             halted[n_halted] = row
@@ -230,16 +234,16 @@ def take_reports(
             mark = home(vid[row], SIEVE_BITS)
             sieve[mark >> 3] |= np.uint8(1 << (mark & 7))
 
-        if not has_last or last_cell[slot] != at:
-            if has_last and quote[slot] > 0:
-                leaving[n_leaving], amount[n_leaving] = row, quote[slot]
+        if not has_last or last_cell[car] != at:
+            if has_last and quote[car] > 0:
+                leaving[n_leaving], amount[n_leaving] = row, quote[car]
                 n_leaving += 1
-            quote[slot] = 0
+            quote[car] = 0
             if lane[row] != EXIT_LANE:
-                quote[slot] = toll_of[at]
+                quote[car] = toll_of[at]
                 entering[n_entering] = row
                 n_entering += 1
-        last_time[slot], last_cell[slot], last_place[slot], last_run[slot] = time[row], at, place[row], run
+        last_time[car], last_cell[car], last_place[car], last_run[car] = time[row], at, place[row], run
     return (
         entering[:n_entering].copy(),
         leaving[:n_leaving].copy(),
