@@ -132,4 +132,4 @@ def test_refusals() -> None:
 def test_describe_names_superboxes_and_keys() -> None:
     said = compile_network(chain(Enter("in"), By("by"), Running("sum"), Leave("out")), 2).describe()
     assert said["shuffles"] == 1
-    assert said["levels"][1]["superboxes"][0]["state"] == ["by", "sum"]
+    assert said["levels"][1]["superboxes"][0]["state"] == ["sum"]

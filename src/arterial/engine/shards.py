@@ -37,8 +37,11 @@ def slots(tuples: pl.DataFrame, columns: tuple[str, ...], shards: int) -> Slots:
     hashed = column_hash(tuples[first])
     for name in others:
         hashed = _mix(hashed) ^ column_hash(tuples[name])
-    high = (hashed * _GOLDEN) >> np.uint64(32)
-    return ((high * np.uint64(shards)) >> np.uint64(32)).astype(np.int64)
+    spread = hashed * _GOLDEN
+    spread >>= np.uint64(32)
+    spread *= np.uint64(shards)
+    spread >>= np.uint64(32)
+    return spread.view(np.int64)
 
 
 def split(tuples: pl.DataFrame, columns: tuple[str, ...], shards: int) -> list[pl.DataFrame]:

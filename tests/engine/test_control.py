@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arterial.engine import control
+from arterial.engine.control import Control, apply
+from arterial.errors import RunError
+
+
+def test_a_run_goes_on_unless_it_is_paused() -> None:
+    assert apply(Control(), 0) == (True, 0)
+    assert apply(Control(paused=True), 0) == (False, 0)
+
+
+def test_single_steps_are_used_up() -> None:
+    wish = Control(paused=True, steps=2)
+    goes, used = apply(wish, 0)
+    assert (goes, used) == (True, 1)
+    assert apply(wish, used) == (True, 2)
+    assert apply(wish, 2) == (False, 2)
+
+
+def test_steps_from_before_a_resume_do_not_count_again() -> None:
+    _, used = apply(Control(paused=False, steps=5), 0)
+    assert apply(Control(paused=True, steps=5), used) == (False, 5)
+
+
+def test_a_wish_is_a_file(tmp_path: Path) -> None:
+    assert control.read_control(tmp_path) == Control()
+    control.pause(tmp_path)
+    control.step(tmp_path, 3)
+    assert control.read_control(tmp_path) == Control(paused=True, steps=3)
+    control.resume(tmp_path)
+    control.stop(tmp_path)
+    assert control.read_control(tmp_path) == Control(paused=False, steps=3, stop=1)
+    (tmp_path / control.CONTROL_FILE).write_text("{")
+    with pytest.raises(RunError, match="not a control file"):
+        control.read_control(tmp_path)
+    with pytest.raises(RunError, match="no checkpoint"):
+        control.pause(tmp_path / "none")

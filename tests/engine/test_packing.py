@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+
+from arterial.engine.arrivals import Parcel
+from arterial.engine.packing import (
+    FRAME,
+    NOTE,
+    Consignment,
+    level_of,
+    pack,
+    pack_chunk,
+    pack_note,
+    unpack,
+    unpack_chunk,
+    unpack_note,
+)
+from arterial.engine.plan import Channel, Merge, Route, Where
+from arterial.network.box import Stream
+from arterial.network.network import Port
+from arterial.network.schema import Schema
+from arterial.network.train import BEGIN, END, Train
+
+SCHEMA = Schema.of(
+    {
+        "time": "int64",
+        "a": "int8",
+        "b": "int16",
+        "c": "int32",
+        "d": "float64",
+        "e": "bool",
+        "f": "string",
+        "g": "timestamp",
+    }
+)
+FRAME_OF_ALL = pl.DataFrame(
+    {
+        "time": [1, 2, 3],
+        "a": [1, None, -128],
+        "b": [None, 2, 3],
+        "c": [1, 2, None],
+        "d": [1.5, float("nan"), None],
+        "e": [True, None, False],
+        "f": ["", None, "Größe, die man nicht mehr in zwölf Bytes bekommt"],
+        "g": [datetime(2026, 1, 1), None, datetime(1969, 1, 1)],
+    },
+    schema=SCHEMA.polars(),
+)
+CHANNELS = {
+    7: Channel(7, Port("a", "out"), Stream(SCHEMA, "time"), -1, 0, Where.PIECES, Route.SPLIT, Merge.SEQUENCE, ("time",))
+}
+
+
+def test_a_consignment_comes_back_as_it_was() -> None:
+    parcels = (
+        Parcel(7, 0, 1, Train(FRAME_OF_ALL, 3)),
+        Parcel(7, 1, 1, Train(SCHEMA.empty(), BEGIN)),
+        Parcel(7, 2, 1, Train(FRAME_OF_ALL.filter(pl.col("a").is_null()), END)),
+    )
+    packed = pack(Consignment(12, 0, 3.5, parcels), CHANNELS)
+    assert level_of(packed) == 0
+    got = unpack(packed, CHANNELS)
+    assert (got.step, got.level, got.born) == (12, 0, 3.5)
+    for one, other in zip(got.parcels, parcels, strict=True):
+        assert (one.channel, one.sender, one.receiver, one.train.through) == (
+            other.channel,
+            other.sender,
+            other.receiver,
+            other.train.through,
+        )
+        assert one.train.tuples.equals(other.train.tuples, null_equal=True)
+        assert one.train.tuples.schema == other.train.tuples.schema
+
+
+def test_columns_in_another_order_are_put_right() -> None:
+    parcel = Parcel(7, 0, 0, Train(FRAME_OF_ALL.select(reversed(FRAME_OF_ALL.columns)), 3))
+    (got,) = unpack(pack(Consignment(1, 0, 0.0, (parcel,)), CHANNELS), CHANNELS).parcels
+    assert got.train.tuples.equals(FRAME_OF_ALL, null_equal=True)
+
+
+def test_a_few_texts_of_a_large_train_are_small() -> None:
+    schema = Schema.of({"time": "int64", "text": "string"})
+    channels = {7: Channel(7, Port("a", "out"), Stream(schema, "time"), -1, 0, Where.ONE, Route.FIRST, Merge.SEQUENCE)}
+    large = pl.DataFrame(
+        {"time": range(10_000), "text": [f"a text that is longer than twelve bytes {i}" for i in range(10_000)]}
+    )
+    parcel = Parcel(7, 0, 0, Train(large.filter(pl.col("time") % 1000 == 0), 3))
+    assert len(pack(Consignment(1, 0, 0.0, (parcel,)), channels)) < 3000
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        FRAME_OF_ALL,
+        FRAME_OF_ALL.clear(),
+        {"one": np.arange(5, dtype=np.int16), "two": np.zeros((2, 3)), "none": np.empty(0, np.bool_)},
+        {},
+    ],
+)
+def test_a_chunk_comes_back_as_it_was(chunk: pl.DataFrame | dict[str, np.ndarray]) -> None:
+    got = unpack_chunk(pack_chunk(chunk))
+    if isinstance(chunk, pl.DataFrame):
+        assert isinstance(got, pl.DataFrame)
+        assert got.equals(chunk, null_equal=True)
+        assert got.schema == chunk.schema
+    else:
+        assert list(got) == list(chunk)
+        for name, array in chunk.items():
+            assert got[name].dtype == array.dtype
+            assert np.array_equal(got[name], array)
+
+
+def test_notes() -> None:
+    for magic in (NOTE, FRAME):
+        packed = pack_note({"step": 3}, b"abc", magic)
+        assert level_of(packed) == -1
+        said, payload = unpack_note(packed)
+        assert said == {"step": 3}
+        assert payload.to_pybytes() == b"abc"
