@@ -22,6 +22,7 @@ from arterial.linearroad.application.boxes.tolls import Tolls
 from arterial.linearroad.application.boxes.travel_time import TravelTime
 from arterial.linearroad.application.boxes.trips import UNEVEN, Trips
 from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA
+from arterial.linearroad.application.rules import rules_of
 from arterial.linearroad.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
 from arterial.linearroad.kernels.accounts import BalanceAt
 from arterial.linearroad.profiles import Profile
@@ -84,8 +85,11 @@ def _spec_tolls(reports: StreamHandle, profile: Profile) -> StreamHandle:
     accidents = trips.filter("stopped_vehicles", "stopped").box(Accidents("accidents"))
     net = reports.network
     statistics = net.box(SegmentStatistics("segment_statistics"), **{"in": trips, UNEVEN: uneven})
-    return net.box(Tolls("tolls", profile.name), **{"in": trips, "statistics": statistics, "accidents": accidents})
+    return net.box(
+        Tolls("tolls", profile.name, rules_of(profile)),
+        **{"in": trips, "statistics": statistics, "accidents": accidents},
+    )
 
 
 def _lasting_tolls(reports: StreamHandle, profile: Profile) -> StreamHandle:
-    return reports.box(LastingTrips("tolls", profile.name))
+    return reports.box(LastingTrips("tolls", profile.name, rules_of(profile)))

@@ -1,7 +1,7 @@
 """Runs Linear Road on the engine: prepares the input and the history, starts the network, gathers the figures.
 
-Everything that a run needs to go on after a crash lies in `OUT/work`: the checkpoint, the clock, the parts of the answers
-that are not yet in the flat file, and the cleaned input.
+Everything that a run needs to go on after a crash lies in `OUT/work`: the checkpoint, the clock, the parts of the
+answers that are not yet in the flat file, and the cleaned input.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Daily expenditure: what a vehicle paid on an expressway on a day of the last ten weeks (VLDB 2004, §3.2.3, table 6)."""
+"""Daily expenditure: what a vehicle paid on an expressway on a day (VLDB 2004, §3.2.3, table 6)."""
 
 from __future__ import annotations
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from arterial.linearroad.application.boxes.answers import ALERTS, CHARGES, NOTICES, answer_streams, answer_trains
-from arterial.linearroad.application.boxes.columns import ROAD_KEY, arrays, require
+from arterial.linearroad.application.boxes.columns import ROAD_KEY, arrays, minutes_of, reports_of, require
 from arterial.linearroad.application.feed import REPORT_SCHEMA
-from arterial.linearroad.kernels.reports import Reports
+from arterial.linearroad.application.rules import Rules, profile_by
 from arterial.linearroad.kernels.walmart import answer_reports
-from arterial.linearroad.profiles import profile
 from arterial.network.box import IN, Box, Stream
 from arterial.network.state import State
 from arterial.network.train import Train
@@ -22,6 +21,7 @@ class LastingTrips(Box):
     """Notices, alerts and charges where a report follows the vehicle's last one, however long ago that was."""
 
     profile: str = "walmart"
+    rules: Rules = ()
 
     kind: ClassVar[str] = "linear_road.lasting_trips"
 
@@ -38,6 +38,8 @@ class LastingTrips(Box):
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """Minute by minute."""
         train = trains[IN]
-        reports = Reports.of(arrays(train.tuples))
-        answers = [answer_reports(state, minute, profile(self.profile)) for minute in reports.minutes()]
+        reports = reports_of(arrays(train.tuples))
+        rules = profile_by(self.profile, self.rules)
+        minutes = (reports.rows(rows.start, rows.stop) for _, rows in minutes_of(reports.time))
+        answers = [answer_reports(state, minute, rules) for minute in minutes]
         return answer_trains(answers, train.through)

@@ -21,12 +21,12 @@ from arterial.linearroad.application.boxes.columns import (
     require,
 )
 from arterial.linearroad.application.boxes.segment_statistics import LEVEL_SCHEMA
+from arterial.linearroad.application.rules import Rules, profile_by
 from arterial.linearroad.city import MINUTE_SECONDS
 from arterial.linearroad.kernels import chunks
 from arterial.linearroad.kernels.accidents import Accidents
 from arterial.linearroad.kernels.statistics import NO_LAV, Levels
 from arterial.linearroad.kernels.tolls import toll
-from arterial.linearroad.profiles import profile
 from arterial.network.box import IN, Box, Stream
 from arterial.network.state import State
 from arterial.network.train import Train
@@ -39,6 +39,7 @@ class Tolls(Box):
     """Tells every vehicle that enters a segment its toll and the accident ahead, and charges it for the one it left."""
 
     profile: str = "spec"
+    rules: Rules = ()
 
     kind: ClassVar[str] = "linear_road.tolls"
 
@@ -65,13 +66,14 @@ class Tolls(Box):
         columns, levels, accidents = (arrays(trains[port].tuples) for port in (IN, STATISTICS, ACCIDENTS))
         opened = chunks.read(state, "opened")
         before = 0 if opened is None else chunks.stamp_of(opened)
+        rules = profile_by(self.profile, self.rules)
         answers = []
         for minute, rows in minutes_of(columns["time"]):
             followed = followed_of(columns, rows)
             now = accidents["time"] // MINUTE_SECONDS + 1 == minute
             told = Accidents(accidents["minute"][now], accidents["cell"][now])
             new = _levels(levels, minute, followed.cells) if minute != before else None
-            answers.append(toll(state, followed, new, told, profile(self.profile)))
+            answers.append(toll(state, followed, new, told, rules))
             before = minute
         if answers:
             chunks.write(state, "opened", "", before, {})
