@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from arterial.errors import DataError
+from arterial.linearroad.data import open_data
 from arterial.linearroad.events import EXPENDITURE_REQUEST, POSITION_REPORT, TRAVEL_TIME_REQUEST
 from arterial.linearroad.history import Wanted
 
@@ -22,8 +23,12 @@ _ANY_VEHICLE = -1
 
 def wanted_by(spark: SparkSession, data: Path) -> Wanted:
     """What requests of a data set may ask for: a Spark job, a task for each file of events."""
-    files = [str(file) for file in event_files(data)]
-    found = pa.concat_tables(spark.sparkContext.parallelize(files, len(files)).map(asked_for).collect())
+    opened = open_data(data)
+    try:
+        files = [str(file) for file in opened.parquet_files.values()]
+        found = pa.concat_tables(spark.sparkContext.parallelize(files, len(files)).map(asked_for).collect())
+    finally:
+        opened.close()
     vid, xway = (found[name].to_numpy() for name in ("vid", "xway"))
     order = np.lexsort((xway, vid))
     new = np.diff(vid[order], prepend=_ANY_VEHICLE) != 0
@@ -45,11 +50,3 @@ def asked_for(file: str) -> pa.Table:
             both = pa.concat_tables([pairs, pa.table({"vid": vid, "xway": kept["xway"]})])
             pairs = both.group_by(["vid", "xway"], use_threads=False).aggregate([])
     return pairs
-
-
-def event_files(data: Path) -> list[Path]:
-    """The Parquet files of a data set."""
-    files = sorted((data / "events").glob("*.parquet"))
-    if not files:
-        raise DataError(f"{data}: expected a data set of Linear Road with events/*.parquet in it.")
-    return files
