@@ -100,11 +100,11 @@ class Feed(Source):
         if second < self.clock.begin or self.clock.runs_freely or not self.clock.path.exists():
             return None
         due = min(self.clock.last_due(now) + 1, self.until)
-        return int(_counted(self.counts)[second:due].sum()) * self.replication.times
+        return int(_counted(self.counts)[0, second:due].sum()) * self.replication.times
 
     def _fitting(self, second: int, tuples: int) -> int:
         """The second before which a train of so many tuples ends; one second always fits."""
-        counts = _counted(self.counts)
+        counts = _counted(self.counts)[0]
         total = np.cumsum(counts[second : second + 3600]) * self.replication.times
         return min(self.until, second + max(1, int(np.searchsorted(total, tuples, side="right"))))
 
@@ -177,12 +177,19 @@ class RequestFeed(Feed):
 
 
 def count_seconds(data: Data, path: Path) -> None:
-    """Write how many events each second of a data set has."""
-    counts = np.zeros(data.last_second + 1, np.int64)
+    """Write how many events, and how many of them are reports, each second of a data set has."""
+    counts = np.zeros((2, data.last_second + 1), np.int64)
     for file in data.parquet_files.values():
-        times = pl.read_parquet(file, columns=["time"])["time"].to_numpy()
-        counts += np.bincount(times, minlength=counts.size)
+        events = pl.read_parquet(file, columns=["time", "type"])
+        times = events["time"].to_numpy()
+        counts[0] += np.bincount(times, minlength=counts.shape[1])
+        counts[1] += np.bincount(times[events["type"].to_numpy() == POSITION_REPORT], minlength=counts.shape[1])
     np.save(path, counts)
+
+
+def reports_between(counts: Path, begin: int, until: int) -> int:
+    """How many position reports the data set has in the seconds [begin, until)."""
+    return int(_counted(counts)[1, begin:until].sum())
 
 
 def _road_reports(folder: Path, start: int, stop: int, xway: int, direction: int) -> dict[str, Array]:

@@ -20,7 +20,7 @@ from arterial.errors import ArterialError, DataError, RunError
 from arterial.linearroad.answers import TABLE_OF_TYPE
 from arterial.linearroad.application.answer_sink import AnswerSink, FlatFiles
 from arterial.linearroad.application.clock import RunClock
-from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_seconds
+from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_seconds, reports_between
 from arterial.linearroad.application.figures import response_times
 from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.convert import REJECTS_FILE, convert
@@ -42,7 +42,9 @@ SETTINGS_FILE = "settings.json"
 
 # Before the clock starts, empty steps warm up the Java machine and the Python workers.
 WARM_UP_STEPS = 12
-TRAIN_SIZE = 1_000_000
+# As fast as possible there is nothing to be in time for, only workers to be started.
+FREE_WARM_UP_STEPS = 2
+TRAIN_SIZE = 500_000
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class LinearRoadRun:
             "until": self.until,
             "replication": self.replication,
             "counts": self._counts.absolute(),
-            "warm_up": 0 if freely or self.resumed else WARM_UP_STEPS,
+            "warm_up": 0 if self.resumed else FREE_WARM_UP_STEPS if freely else WARM_UP_STEPS,
         }
         sinks = {TABLE_OF_TYPE[t]: AnswerSink(t, self.dialect, parts, clock) for t in TABLE_OF_TYPE}
         network = linear_road_network(self.profile, self.history, balance_at=self.dialect.balance_at)
@@ -162,10 +164,11 @@ class LinearRoadRun:
         if self.options.replicate > 1:
             history = replace(history, vids_apart=self.replication.vid_step, xways_apart=self.replication.xway_step)
         if self.options.tolls is not None:
-            TollLookup.open(self.options.tolls)
+            # Asked once here, so that its kernel is compiled and kept before the clock starts.
+            TollLookup.open(self.options.tolls).tolls([0], [1], [0])
             history = replace(history, tolls=self.options.tolls.absolute())
         if self.options.segments is not None:
-            SegmentLookup.open(self.options.segments)
+            SegmentLookup.open(self.options.segments).travel_times([0], [0], [1], [1], [1])
             history = replace(history, segments=self.options.segments.absolute())
         return history
 
@@ -185,6 +188,7 @@ class LinearRoadRun:
             "seconds": round(seconds, 3),
             "reports": reports,
             "requests": said["boxes"]["requests"]["out"],
+            "window_reports": self.options.replicate * reports_between(self._counts, self.options.begin, self.until),
             "reports_per_second": round(reports / seconds) if seconds else 0,
             "steps": said["steps"],
             "rejected": cleaning.rejected if cleaning and not is_data_set(self.options.data) else {},
