@@ -37,7 +37,7 @@ def page_of(description: Description, *, xway: int | None = None) -> Page:
 
 
 PAPER_TEXT = (
-    "What Linear Road's authors say of three hours on one expressway (VLDB 2004, §3.1.1 and §5). Counts are compared "
+    "What Linear Road's authors say of three hours on one expressway (VLDB 2004, §3.1.1 and §4.3). Counts are compared "
     "only if the data spans three hours; shares always."
 )
 
