@@ -218,7 +218,17 @@ def _accidents(page: Page, description: Description) -> None:
                 "vehicles",
             ],
             [
-                [a.xway, DIRECTIONS[a.dir], a.seg, a.lane, a.pos, a.start, a.end, (a.end - a.start) / 60, a.vehicles]
+                [
+                    a.xway,
+                    DIRECTIONS[a.dir],
+                    a.seg,
+                    a.lane,
+                    a.pos,
+                    a.start,
+                    a.end,
+                    round((a.end - a.start) / 60, 1),
+                    a.vehicles,
+                ]
                 for a in found[:60]
             ],
             caption="" if len(found) <= 60 else f"The first 60 of {len(found):,}.",
