@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,36 @@ def test_what_exists_is_not_replaced_unless_told(flat: Path, tmp_path: Path) -> 
     with pytest.raises(DataError, match="no data set, so it is not replaced"):
         convert(flat, precious, force=True)
     assert (precious / "thesis.tex").exists()
+
+
+def test_a_rejects_file_that_exists_is_not_replaced_unless_told(flat: Path, tmp_path: Path) -> None:
+    aside = tmp_path / "aside.csv"
+    aside.write_text("precious")
+    flat.write_bytes(flat.read_bytes() + b"junk\n")
+    with pytest.raises(DataError, match=r"aside.csv: exists already"):
+        convert(flat, tmp_path / "out", rejects=aside)
+    assert aside.read_text() == "precious"
+    convert(flat, tmp_path / "out", rejects=aside, force=True)
+    assert "junk" in aside.read_text()
+
+
+def test_a_named_pipe_is_read_to_its_end(flat: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as writer:
+        written = writer.submit(pipe.write_bytes, flat.read_bytes())
+        assert convert(pipe, tmp_path / "out").events == len(CITY)
+    assert written.result() == flat.stat().st_size
+
+
+def test_too_many_expressways_for_this_machine_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "many.csv").write_bytes(text_of([report(1, xway, xway=xway) for xway in range(100)]))
+    script = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); {COMMAND}"
+    out = tmp_path / "out"
+    done = run_as_user(script, "linear-road", "convert", str(tmp_path / "many.csv"), "--out", str(out))
+    assert done.returncode == 1
+    assert "too many files are open" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_an_unknown_format_is_refused(flat: Path, tmp_path: Path) -> None:

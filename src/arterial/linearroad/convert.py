@@ -46,20 +46,27 @@ def convert(
     if form not in FORMATS:
         raise DataError(f"unknown format {form!r}; there are: {', '.join(FORMATS)}")
     as_file = out.suffix == ".csv"
+    check_target(out, force=force)
+    if (aside := rejects_path(out, rejects)).exists() and not aside.is_relative_to(out) and not force:
+        raise DataError(f"{aside}: exists already; choose another name for the rejects, or give --force to replace it")
     sources = None if is_data_set(source) else Sources(source, disorder=disorder)
-    with replacing(out, force=force) as partial:
+    with replacing(out) as partial:
         if sources is None:
             done = _copy(Data(source, source), partial, form="csv" if as_file else form, progress=progress)
         else:
-            aside = rejects or (out.with_name(f"{out.stem}.rejects.csv") if as_file else partial / REJECTS_FILE)
+            aside = partial / REJECTS_FILE if aside == out / REJECTS_FILE else aside
             done = clean_into(sources, partial, form="csv" if as_file else form, rejects=aside, progress=progress)
     return done
 
 
+def rejects_path(out: Path, rejects: Path | None) -> Path:
+    """Where the lines set aside will be."""
+    return rejects or (out.with_name(f"{out.stem}.rejects.csv") if out.suffix == ".csv" else out / REJECTS_FILE)
+
+
 @contextmanager
-def replacing(out: Path, *, force: bool) -> Iterator[Path]:
+def replacing(out: Path) -> Iterator[Path]:
     """A folder to write to, which becomes `out` if all went well (or its flat file does, for a name in .csv)."""
-    check_target(out, force=force)
     partial = out.with_name(f".{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     with writing(out):

@@ -198,4 +198,6 @@ def write_error(path: Path, fault: OSError) -> ArterialError:
         return DataError(f"{path}: no permission to write there; choose a folder of your own")
     if fault.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR):
         return DataError(f"{path}: cannot be made, something else of that name is in the way; choose another name")
+    if fault.errno == errno.EMFILE:
+        return MachineError(f"{path}: too many files are open, one an expressway; allow more with `ulimit -n`")
     return MachineError(f"{path}: cannot be written: {fault.strerror or fault}")

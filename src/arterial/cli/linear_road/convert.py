@@ -34,7 +34,7 @@ def convert(
     no event is set aside with its file, number, reason and text; what is valid but irregular is counted.
     """
     from arterial.cli.progress import Bar
-    from arterial.linearroad.convert import check_target
+    from arterial.linearroad.convert import check_target, rejects_path
     from arterial.linearroad.convert import convert as convert_events
     from arterial.linearroad.event_sources import files_of
 
@@ -50,9 +50,8 @@ def convert(
         return
     xways = f"{len(done.xways)} expressway{'s' if len(done.xways) != 1 else ''}"
     typer.echo(f"{out}: {done.events:,} events on {xways}, seconds {done.first_second:,} to {done.last_second:,}")
-    aside = rejects or (out.with_name(f"{out.stem}.rejects.csv") if out.suffix == ".csv" else out / "rejects.csv")
     if done.set_aside:
-        typer.echo(f"{done.set_aside:,} of {done.lines:,} lines were set aside, see {aside}:")
+        typer.echo(f"{done.set_aside:,} of {done.lines:,} lines were set aside, see {rejects_path(out, rejects)}:")
         for reason, count in done.rejected.items():
             typer.echo(f"  {count:>12,}  {reason}")
     else:

@@ -42,8 +42,14 @@ def describe(
     from arterial.linearroad.data import open_data
     from arterial.linearroad.describe.description import describe as describe_data
     from arterial.linearroad.describe.description import minutes_of
+    from arterial.linearroad.event_sources import files_of, is_data_set
 
-    data = open_data(path, disorder=disorder)
+    if is_data_set(path):
+        data = open_data(path)
+    else:
+        size = sum(file.stat().st_size for file in files_of(path))
+        with Bar("cleaning", total=size / 1e6, unit="MB", quiet=json_output) as bar:
+            data = open_data(path, disorder=disorder, progress=lambda size: bar.to(size / 1e6))
     if xway is not None and xway not in data.xways:
         raise DataError(f"{path}: there is no expressway {xway}; there are: {', '.join(map(str, data.xways))}")
     with Bar("reading", total=minutes_of(data), unit="minutes", quiet=json_output) as bar:

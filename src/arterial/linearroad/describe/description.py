@@ -75,7 +75,7 @@ def _tasks_done(context: SparkContext, group: str) -> int:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A figure of the data, and what the paper says of an expressway (§3.1.1, §5); `unit` is how to write it."""
+    """A figure of the data, and what the paper says of an expressway (§3.1.1, §4.3); `unit` is how to write it."""
 
     name: str
     here: float

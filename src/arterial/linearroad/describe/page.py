@@ -37,7 +37,7 @@ def page_of(description: Description, *, xway: int | None = None) -> Page:
 
 
 PAPER_TEXT = (
-    "What Linear Road's authors say of three hours on one expressway (VLDB 2004, §3.1.1 and §5). Counts are compared "
+    "What Linear Road's authors say of three hours on one expressway (VLDB 2004, §3.1.1 and §4.3). Counts are compared "
     "only if the data spans three hours; shares always."
 )
 
@@ -218,7 +218,17 @@ def _accidents(page: Page, description: Description) -> None:
                 "vehicles",
             ],
             [
-                [a.xway, DIRECTIONS[a.dir], a.seg, a.lane, a.pos, a.start, a.end, (a.end - a.start) / 60, a.vehicles]
+                [
+                    a.xway,
+                    DIRECTIONS[a.dir],
+                    a.seg,
+                    a.lane,
+                    a.pos,
+                    a.start,
+                    a.end,
+                    round((a.end - a.start) / 60, 1),
+                    a.vehicles,
+                ]
                 for a in found[:60]
             ],
             caption="" if len(found) <= 60 else f"The first 60 of {len(found):,}.",
