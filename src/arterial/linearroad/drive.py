@@ -16,7 +16,8 @@ from typing import IO, BinaryIO, Protocol
 
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.linearroad.data import Data
-from arterial.linearroad.event_files import event_lines, writing
+from arterial.linearroad.event_files import writing
+from arterial.linearroad.line_writer import event_lines
 from arterial.linearroad.pace import Pace
 from arterial.linearroad.replicate import Replication
 
@@ -192,7 +193,7 @@ def _seconds(data: Data, begin: int, until: int, replication: Replication) -> It
         for second in range(start, stop):
             first, last = times.searchsorted([second, second + 1]).tolist()
             now = replication.events(events.slice(first, last - first))
-            yield second, now.num_rows, event_lines(now) if now.num_rows else memoryview(b"")
+            yield second, now.num_rows, memoryview(b"".join(event_lines(now)))
 
 
 def _wait_for(signal: Path) -> None:

@@ -9,7 +9,7 @@ from arterial.linearroad.rate.meter import Meter, machine
 
 BUSY = """
 import subprocess, sys
-child = "block = bytearray(150_000_000)\\nfor i in range(len(block) // 4096): block[i * 4096] = 1\\nx = 0\\nwhile x < 3e7: x += 1"
+child = "block = b'x' * 150_000_000\\nx = 0\\nwhile x < 3e7: x += 1"
 subprocess.run([sys.executable, "-c", child], check=True)
 """
 

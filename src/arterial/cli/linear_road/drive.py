@@ -47,19 +47,22 @@ def drive(
         raise ArterialError(f"--from {begin} does not lie before the end of the data at second {last}")
     replication = Replication.of(opened, replicate)
     target = target_of(to, lambda said: typer.echo(said, err=True))
-    with writing(record or Path()), record.open("w") if record else nullcontext() as recorded:
-        with Bar("driving", total=last - begin, unit="seconds of data", quiet=json_output) as bar:
-            done = run_drive(
-                opened,
-                target,
-                speed=factor,
-                begin=begin,
-                until=last,
-                replication=replication,
-                record=recorded,
-                start_on=start_on,
-                progress=bar.to,
-            )
+    with (
+        writing(record or Path()),
+        record.open("w") if record else nullcontext() as recorded,
+        Bar("driving", total=last - begin, unit="seconds of data", quiet=json_output) as bar,
+    ):
+        done = run_drive(
+            opened,
+            target,
+            speed=factor,
+            begin=begin,
+            until=last,
+            replication=replication,
+            record=recorded,
+            start_on=start_on,
+            progress=bar.to,
+        )
     out = sys.stderr if to == "-" else sys.stdout
     if json_output:
         out.write(json.dumps(asdict(done)) + "\n")

@@ -23,7 +23,8 @@ from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_seconds, reports_between
 from arterial.linearroad.application.figures import response_times
 from arterial.linearroad.application.network import History, linear_road_network
-from arterial.linearroad.convert import REJECTS_FILE, convert
+from arterial.linearroad.clean_set import REJECTS_FILE
+from arterial.linearroad.convert import convert
 from arterial.linearroad.data import Data, open_data
 from arterial.linearroad.dialects import dialect as dialect_of
 from arterial.linearroad.event_files import writing

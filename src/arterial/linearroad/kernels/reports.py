@@ -45,16 +45,9 @@ class Reports:
         return Reports(**{field.name: getattr(self, field.name)[start:stop] for field in fields(self)})
 
     def parts(self) -> Iterator[Reports]:
-        """Whole seconds of one minute at a time, as views; few enough at once to stay in the processor's cache."""
-        start = 0
-        while start < len(self):
-            after = (int(self.time[start]) // MINUTE_SECONDS + 1) * MINUTE_SECONDS
-            stop = int(np.searchsorted(self.time, after))
-            if stop - start > PART_ROWS:
-                full = int(self.time[start + PART_ROWS])
-                stop = int(np.searchsorted(self.time, max(full, int(self.time[start]) + 1)))
-            yield self if stop - start == len(self) else self.rows(start, stop)
-            start = stop
+        """Whole seconds of one minute at a time, as views."""
+        for rows in part_rows(self.time):
+            yield self if rows.stop - rows.start == len(self) else self.rows(rows.start, rows.stop)
 
     def seconds(self) -> list[tuple[int, int, int]]:
         """Each second that has reports, with its first row and the row after its last."""
@@ -63,6 +56,20 @@ class Reports:
 
 
 PART_ROWS = 120_000
+
+
+def part_rows(time: Array) -> Iterator[slice]:
+    """The rows of whole seconds of one minute at a time; few enough at once to stay in the processor's cache."""
+    start = 0
+    while start < time.size:
+        after = (int(time[start]) // MINUTE_SECONDS + 1) * MINUTE_SECONDS
+        stop = int(np.searchsorted(time, after))
+        if stop - start > PART_ROWS:
+            full = int(time[start + PART_ROWS])
+            stop = int(np.searchsorted(time, max(full, int(time[start]) + 1)))
+        yield slice(start, stop)
+        start = stop
+
 
 REPORT_DTYPES: dict[str, type[np.generic]] = {
     "time": np.int32,

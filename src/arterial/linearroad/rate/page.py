@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 from arterial.linearroad.answers import TABLE_OF_TYPE
 from arterial.linearroad.city import RESPONSE_LIMIT
@@ -84,8 +84,9 @@ def _row(trial: dict[str, Any]) -> list[Any]:
     return [f"{trial['expressways']:g}", verdict, trial["made_of"], rate, *times, f"{trial['cores']:.1f}"]
 
 
-def _responses(trials: list[dict[str, Any]]) -> plt.Figure:
-    figure, axes = plt.subplots(figsize=(8, 4))
+def _responses(trials: list[dict[str, Any]]) -> Figure:
+    figure = Figure(figsize=(8, 4))
+    axes = figure.subplots()
     for answer_type, name in TABLE_OF_TYPE.items():
         points = [
             (trial["expressways"], trial["responses"][name]["worst"])

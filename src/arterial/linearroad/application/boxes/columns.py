@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from arterial.errors import NetworkError
-from arterial.linearroad.city import MINUTE_SECONDS, SEGMENTS
+from arterial.linearroad.city import SEGMENTS
 from arterial.linearroad.kernels.reports import Reports
 from arterial.linearroad.kernels.trips import Followed
 from arterial.linearroad.kernels.uneven import Uneven
@@ -76,16 +76,6 @@ def frame(schema: Schema, columns: Mapping[str, Array]) -> pl.DataFrame:
 def reports_of(columns: Mapping[str, Array]) -> Reports:
     """The position reports in these columns."""
     return Reports.of({name: columns[name] for name in _REPORT_NAMES})
-
-
-def minutes_of(time: Array) -> Iterator[tuple[int, slice]]:
-    """Each minute that has rows, in order, with its rows."""
-    start = 0
-    while start < time.size:
-        minute = int(time[start]) // MINUTE_SECONDS
-        stop = int(np.searchsorted(time, (minute + 1) * MINUTE_SECONDS))
-        yield minute + 1, slice(start, stop)
-        start = stop
 
 
 def followed_of(columns: Mapping[str, Array], rows: slice, uneven: Uneven | None = None) -> Followed:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from arterial.linearroad.application.boxes.answers import ALERTS, CHARGES, NOTICES, answer_streams, answer_trains
-from arterial.linearroad.application.boxes.columns import ROAD_KEY, arrays, minutes_of, reports_of, require
+from arterial.linearroad.application.boxes.columns import ROAD_KEY, arrays, reports_of, require
 from arterial.linearroad.application.feed import REPORT_SCHEMA
 from arterial.linearroad.application.rules import Rules, profile_by
 from arterial.linearroad.kernels.walmart import answer_reports
@@ -36,10 +36,9 @@ class LastingTrips(Box):
         return answer_streams()
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
-        """Minute by minute."""
+        """Part by part, none of which crosses a minute."""
         train = trains[IN]
         reports = reports_of(arrays(train.tuples))
         rules = profile_by(self.profile, self.rules)
-        minutes = (reports.rows(rows.start, rows.stop) for _, rows in minutes_of(reports.time))
-        answers = [answer_reports(state, minute, rules) for minute in minutes]
+        answers = [answer_reports(state, part, rules) for part in reports.parts()]
         return answer_trains(answers, train.through)

@@ -17,12 +17,12 @@ from arterial.linearroad.application.boxes.columns import (
     arrays,
     followed_of,
     frame,
-    minutes_of,
     require,
 )
 from arterial.linearroad.application.boxes.trips import UNEVEN, UNEVEN_SCHEMA
-from arterial.linearroad.city import MINUTE_SECONDS, SEGMENTS
+from arterial.linearroad.city import MINUTE_SECONDS, SEGMENTS, minute_of
 from arterial.linearroad.kernels import chunks
+from arterial.linearroad.kernels.reports import part_rows
 from arterial.linearroad.kernels.statistics import NO_LAV, Levels, gather
 from arterial.linearroad.kernels.uneven import Uneven
 from arterial.network.box import IN, OUT, Box, Stream
@@ -65,12 +65,13 @@ class SegmentStatistics(Box):
         return {OUT: Stream(LEVEL_SCHEMA, "time", keyed_by=ROAD_KEY)}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
-        """Minute by minute."""
+        """Part by part; the first of a minute tells the statistics that hold in it."""
         train, uneven = trains[IN], arrays(trains[UNEVEN].tuples)
         columns = arrays(train.tuples)
         xways = _known_xways(state, columns["cell"], columns["xway"])
         told = []
-        for minute, rows in minutes_of(columns["time"]):
+        for rows in part_rows(columns["time"]):
+            minute = minute_of(int(columns["time"][rows.start]))
             followed = followed_of(columns, rows, _corrections(uneven, minute))
             levels = gather(state, followed)
             if levels is not None:

@@ -17,14 +17,13 @@ from arterial.linearroad.application.boxes.columns import (
     Array,
     arrays,
     followed_of,
-    minutes_of,
     require,
 )
 from arterial.linearroad.application.boxes.segment_statistics import LEVEL_SCHEMA
 from arterial.linearroad.application.rules import Rules, profile_by
-from arterial.linearroad.city import MINUTE_SECONDS
 from arterial.linearroad.kernels import chunks
 from arterial.linearroad.kernels.accidents import Accidents
+from arterial.linearroad.kernels.reports import part_rows
 from arterial.linearroad.kernels.statistics import NO_LAV, Levels
 from arterial.linearroad.kernels.tolls import toll
 from arterial.network.box import IN, Box, Stream
@@ -61,16 +60,19 @@ class Tolls(Box):
         return answer_streams()
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
-        """Minute by minute: a minute's tolls depend on earlier minutes only."""
+        """Part by part: a minute's tolls depend on earlier minutes only."""
         train = trains[IN]
         columns, levels, accidents = (arrays(trains[port].tuples) for port in (IN, STATISTICS, ACCIDENTS))
         opened = chunks.read(state, "opened")
         before = 0 if opened is None else chunks.stamp_of(opened)
         rules = profile_by(self.profile, self.rules)
         answers = []
-        for minute, rows in minutes_of(columns["time"]):
+        for rows in part_rows(columns["time"]):
             followed = followed_of(columns, rows)
-            now = accidents["time"] // MINUTE_SECONDS + 1 == minute
+            minute = followed.minute
+            now = (accidents["time"] >= columns["time"][rows.start]) & (
+                accidents["time"] <= columns["time"][rows.stop - 1]
+            )
             told = Accidents(accidents["minute"][now], accidents["cell"][now])
             new = _levels(levels, minute, followed.cells) if minute != before else None
             answers.append(toll(state, followed, new, told, rules))

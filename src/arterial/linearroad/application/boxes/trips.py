@@ -14,11 +14,11 @@ from arterial.linearroad.application.boxes.columns import (
     ROAD_KEY,
     arrays,
     frame,
-    minutes_of,
     reports_of,
     require,
 )
 from arterial.linearroad.application.feed import REPORT_SCHEMA
+from arterial.linearroad.kernels.reports import part_rows
 from arterial.linearroad.kernels.trips import follow
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.schema import Schema
@@ -64,12 +64,12 @@ class Trips(Box):
         }
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
-        """Minute by minute, because a minute's end needs a look back."""
+        """Part by part, none of which crosses a minute: the end of one needs a look back."""
         train = trains[IN]
         columns = arrays(train.tuples)
         reports = reports_of(columns)
         found, corrections = [], []
-        for _, rows in minutes_of(columns["time"]):
+        for rows in part_rows(columns["time"]):
             followed = follow(state, reports.rows(rows.start, rows.stop))
             stopped = np.zeros(rows.stop - rows.start, np.bool_)
             stopped[followed.stopped] = True
