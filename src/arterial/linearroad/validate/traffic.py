@@ -88,9 +88,9 @@ def traffic(reports: Reports, xway: int, direction: int, profile: Profile) -> Tr
     credited = _credits(found, accidents, effect, direction, profile) if profile.exit_credit and accidents else None
     credits = rows.take(np.array([], np.intp) if credited is None else credited)
     return Traffic(
-        entering.with_columns(place),
-        alerts.with_columns(place),
-        pl.DataFrame({"vid": credits.vid, "time": credits.time}).with_columns(place[:1]),
+        entering.with_columns(pl.all().cast(pl.Int64), *place),
+        alerts.with_columns(pl.all().cast(pl.Int64), *place),
+        pl.DataFrame({"vid": credits.vid, "time": credits.time}).with_columns(pl.all().cast(pl.Int64), *place[:1]),
     )
 
 
