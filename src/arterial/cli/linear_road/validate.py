@@ -105,7 +105,7 @@ def _print(verdict: Verdict, report: Path | None) -> None:
             console.print(f"  got      {fields(example.got)}", markup=False)
             console.print(f"  {example.rule}", markup=False)
     for reason, count in verdict.fault_counts.items():
-        console.print(f"{count:,} lines are no answers: {reason}", markup=False)
+        console.print(f"{count:,} line{'s are no answers' if count != 1 else ' is no answer'}: {reason}", markup=False)
     for fault in verdict.faults[:5]:
         console.print(f"  {fault['file']}:{fault['line']}: {fault['reason']}: {fault['text']}", markup=False)
     if verdict.rejected:
