@@ -200,6 +200,37 @@ def test_untimed_outputs_are_judged_but_for_their_times(run: Run) -> None:
     assert verdict.notes == ["Response times are not judged (--untimed)."]
 
 
+def test_a_replicated_run(tmp_path: Path) -> None:
+    """The events thrice: vehicles (up to 1050) are 10,000 apart, query ids (up to 9) 10, expressways 1."""
+    run = right_run(_city(), tmp_path)
+    vid, qid, xway = 10_000, 10, 1
+    lines = run.lines()
+    for replica in (1, 2):
+        for line in list(run.lines()):
+            parts = [float(part) if "." in part else int(part) for part in line.split(",")]
+            for place, step in {0: {1: vid}, 1: {3: vid, 4: xway}, 2: {4: qid}, 3: {3: qid}, 4: {3: qid}}[
+                parts[0]
+            ].items():
+                parts[place] += replica * step
+            lines.append(",".join(map(str, parts)))
+    run.rewrite(lines)
+    verdict = _judge(run, replicate=3)
+    assert verdict.passes, _faults(verdict)
+    assert verdict.tallies[0].counts["right"] == 3 * 57
+    assert verdict.xways == 3
+    assert _faults(_judge(run, replicate=4)) == {
+        (0, "missing"): 57,
+        (1, "missing"): 2,
+        (2, "missing"): 2,
+        (3, "missing"): 1,
+        (4, "missing"): 1,
+    }
+    run.rewrite([line for line in lines if not line.startswith("0,20001,150")])
+    assert _faults(_judge(run, replicate=3)) == {(0, "missing"): 1}
+    with pytest.raises(ArterialError, match="1 or more"):
+        _judge(run, replicate=0)
+
+
 @pytest.mark.parametrize("dialect_name", DIALECTS)
 @pytest.mark.parametrize("profile_name", ["spec", "walmart", "thesis2003"])
 def test_right_answers_pass_in_every_profile_and_dialect(tmp_path: Path, profile_name: str, dialect_name: str) -> None:

@@ -14,7 +14,8 @@ from arterial.linearroad.profiles import SPEC, WALMART
 from arterial.linearroad.validate.accidents import Intervals, all_accidents, in_reach, minutes_with, stopped
 from arterial.linearroad.validate.chains import Reports, chains
 from arterial.linearroad.validate.pairing import pair
-from arterial.linearroad.validate.parcels import bucket_of, send, unpack
+from arterial.linearroad.validate.parcels import pack, unpack
+from arterial.linearroad.validate.replicas import Replicas
 from arterial.linearroad.validate.segments import segment_tables
 from arterial.linearroad.validate.tallies import tally_from, tally_to
 from arterial.linearroad.validate.verdict import Example, Latency, Tally
@@ -163,10 +164,12 @@ def test_a_tally_travels() -> None:
     assert (again.latency.counts == tally.latency.counts).all()
 
 
-def test_parcels_reach_their_bucket() -> None:
-    table = pl.DataFrame({"vid": np.arange(-500, 1000), "value": np.arange(1500)})
-    parcels = list(send("x", table, "vid", 4))
+@pytest.mark.parametrize("replicas", [Replicas(share=4), Replicas(2, 1000, 1000, 1, 2)])
+def test_parcels_reach_their_bucket(replicas: Replicas) -> None:
+    table = pl.DataFrame({"vid": np.arange(-500, 1500), "value": np.arange(2000)})
+    target = replicas.bucket_of(table["vid"].to_numpy(), "vid")
+    parcels = list(pack("x", table, target, replicas.buckets))
     back = [unpack([p for p in parcels if p.bucket == b], "x", {"vid": pl.Int64, "value": pl.Int64}) for b in range(4)]
-    assert all(200 < one.height < 600 for one in back)
-    assert all((bucket_of(one["vid"].to_numpy(), 4) == b).all() for b, one in enumerate(back))
+    assert all(300 < one.height < 700 for one in back)
+    assert all((replicas.bucket_of(one["vid"].to_numpy(), "vid") == b).all() for b, one in enumerate(back))
     assert pl.concat(back).sort("vid").equals(table)

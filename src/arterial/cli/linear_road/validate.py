@@ -37,6 +37,9 @@ def validate(
     untimed: bool = typer.Option(
         False, "--untimed", help="Do not judge response times: the run was not paced by the clock."
     ),
+    replicate: int = typer.Option(
+        1, "--replicate", min=1, metavar="K", help="The run repeated the data so often, with disjoint vehicles and ids."
+    ),
     disorder: int = typer.Option(
         0, "--disorder", min=0, metavar="SECONDS", help="How much older than an earlier line a line of input may be."
     ),
@@ -65,7 +68,7 @@ def validate(
     output_files(output)
     events = open_data(data, disorder=disorder)
     # A small input is judged before Spark would have started.
-    spark = spark_session("arterial linear-road validate") if events.events > SMALL_EVENTS else None
+    spark = spark_session("arterial linear-road validate") if events.events * replicate > SMALL_EVENTS else None
     with Bar("validating", total=100, unit="%", quiet=json_output) as bar:
         verdict = judge(
             events,
@@ -77,6 +80,7 @@ def validate(
             first=first,
             until=until,
             timed=not untimed,
+            replicate=replicate,
             spark=spark,
             progress=lambda share: bar.to(100 * share),
         )
