@@ -49,6 +49,10 @@ class NetworkValue:
     def __post_init__(self) -> None:
         seen: set[str] = set()
         for box in self.boxes:
+            if not isinstance(box.name, str) or not box.name or any(sign in box.name for sign in "/\n\0"):
+                raise NetworkError(
+                    f"network {self.name!r}: a box cannot be named {box.name!r}; expected a text without slashes"
+                )
             if box.name in seen:
                 raise NetworkError(f"network {self.name!r}: two boxes are named {box.name!r}; give one another name")
             seen.add(box.name)
@@ -64,6 +68,7 @@ class NetworkValue:
                         f"network {self.name!r}, box {box.name!r}: input {port!r} needs exactly one arc, got {came}"
                         + ("; put a Union before it" if arrivals else "")
                     )
+        self.streams  # noqa: B018  (types every arc, or raises)
         used = {box.name: frozenset(a.begin.port for a in self.arcs if a.begin.box == box.name) for box in self.boxes}
         fed = {box.name: replace(box, fed_by=self._fed_by(box), used=used[box.name]) for box in self.order}
         object.__setattr__(self, "boxes", tuple(fed[box.name] for box in self.boxes))
