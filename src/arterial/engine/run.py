@@ -111,6 +111,7 @@ class Run:
         self._after_step = after_step
         self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
         self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
+        self.notices = tuple(text for source in work.sources.values() for text in source.notices)
         self._over = Event()
         self._error: ArterialError | None = None
         for marker in (ENDED, STOPPED):
