@@ -66,9 +66,11 @@ def sweep(
             stops[i] = NOT_STOPPED
         if stops[i] != NOT_STOPPED:
             chosen = crash_speed(speed, stops[i] - at, driving.crash_braking)
-            at += chosen
-            if stops[i] - at < _AT_REST:
-                at, chosen = stops[i], 0.0
+            if stops[i] - at - chosen < _AT_REST:
+                chosen = stops[i] - at
+                at = stops[i]
+            else:
+                at += chosen
         else:
             segment = int(at / SEGMENT_FEET)
             offset = at - segment * SEGMENT_FEET
@@ -78,7 +80,7 @@ def sweep(
                 continue
             to_exit = exits[i] + ramps.exit_from - at
             if to_exit <= 0.0 and _FIRST <= lane <= _LAST:
-                if lane == _FIRST or segment == SEGMENTS - 1:
+                if segment == SEGMENTS - 1 or (lane == _FIRST and lead_at[EXIT_LANE] - spacing >= at):
                     lane = EXIT_LANE  # at the end of the road all lanes lead off it
                 elif offset > ramps.exit_until:
                     exits[i] += SEGMENT_FEET  # missed; the next will do
