@@ -74,7 +74,7 @@ def run(
 
     `sources` says what stands behind every source of the network, `sinks` what is behind its outputs; what reaches an
     output without a sink is counted and let go. A connection point is kept in the checkpoint unless a sink says where.
-    `after_step` is called on the driver when all slots are done with a step and before Spark commits it, so maybe twice.
+    `after_step` is called on the driver when all slots are done with a step, before Spark commits it: maybe twice.
     """
     settings = settings or Settings()
     check_bindings(network, sources, sinks, settings.policy, settings.train_size)
