@@ -85,7 +85,9 @@ class UpdateRelation(Box):
         plan = Aggregation(tuple(running.values()), (), (), ())
         schema = accumulator_schema(plan, stream.schema, relation.key)
         schema.pop("@window")
-        begin = _accumulators(relation, running, schema)
+        begin = state.memo.get("begin")
+        if begin is None:
+            begin = state.memo["begin"] = _accumulators(relation, running, schema)
         table = KeyedTable(state, "rows", schema, relation.key, SIZE, begin)
         tuples = train.tuples
         if self.delete is None:
