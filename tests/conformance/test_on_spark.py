@@ -15,9 +15,9 @@ from arterial.engine.sinks.memory import MemorySink
 from arterial.engine.sources.memory import ArrivingSource
 from arterial.reference import interpret
 from arterial.testing import compare, steps
-from conformance.networks import networks
-from conformance.test_boxes import CASES
-from conformance.tuples import SCHEMA, arrivals
+from tests.conformance.networks import networks
+from tests.conformance.test_boxes import CASES
+from tests.conformance.tuples import SCHEMA, arrivals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

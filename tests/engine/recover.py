@@ -5,6 +5,7 @@ python recover.py DATA CHECKPOINT OUT
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def main(data: str, checkpoint: str, out: str) -> None:
     """Run it."""
     value = network().value
     sinks = {box.name: FileSink(Path(out) / box.name) for box in value.boxes if not box.outputs}
-    spark = spark_session("recovery", master="local[2,4]")
+    spark = spark_session("recovery", master=os.environ.get("ARTERIAL_MASTER", "local[2,4]"))
     settings = Settings(shards=2, train_size=TRAIN_SIZE)
     run(value, {"reports": FileSource(data)}, sinks, checkpoint, settings, spark=spark).wait()
     spark.stop()
