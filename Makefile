@@ -44,7 +44,7 @@ test-slow: setup ## The suites that take minutes
 	@$(BIN)/python -m pytest -m slow
 
 docs: setup ## Build the documentation site; a warning is an error
-	@$(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "==> build/site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "==> build/site/index.html"
 
 test-all: test test-slow docs ## Everything
 	@echo "==> Everything passed"

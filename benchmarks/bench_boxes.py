@@ -97,7 +97,10 @@ CASES: dict[str, tuple[Callable[[StreamHandle], object], float | None]] = {
     ),
     "tumble by 10 tuples": (lambda s: s.group_by("g").tumble("t", size=10, a="avg(x)").output("o"), 2),
     "tumble, grouped by text": (lambda s: s.group_by("word").tumble("t", every=60, a="avg(x)").output("o"), 2),
-    "tumble, count distinct": (lambda s: s.group_by("g").tumble("t", every=60, d="count(distinct n)").output("o"), None),
+    "tumble, count distinct": (
+        lambda s: s.group_by("g").tumble("t", every=60, d="count(distinct n)").output("o"),
+        None,
+    ),
     "slide, 60 s every 20 s": (lambda s: s.group_by("g").slide("t", over=60, every=20, a="avg(x)").output("o"), None),
     "slide by 4 tuples": (lambda s: s.group_by("g").slide("t", size=4, a="avg(x)").output("o"), None),
     "latch": (lambda s: s.group_by("g").latch("t", every=60, a="avg(x)", m="max(n)").output("o"), None),

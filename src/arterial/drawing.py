@@ -35,13 +35,13 @@ from arterial.errors import NetworkError
 from arterial.network.aggregate import Values
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.duration import Duration
-from arterial.network.expression import known_column
 from arterial.network.function import Function
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.qos import Delay
 from arterial.network.relation import Relation
 from arterial.network.schema import Schema, SchemaLike
 from arterial.network.serial import from_json, to_json
+from arterial.network.tree import known_column
 
 Value = str | Function
 

@@ -142,6 +142,22 @@ def check_box(
         _compare(net.value, arrivals, run(net, arrivals), "one train in one shard", tries, 6, seed)
 
 
+def compare(network: NetworkValue, expected: Mapping[str, Tuples], got: Mapping[str, Tuples], what: str) -> None:
+    """Raise unless each output got what was expected: the same list, or where only groups have an order, per group."""
+    for name, tuples in got.items():
+        stream = network.box(name).fed_by["in"]
+        if _ordered_view(tuples, stream) != _ordered_view(expected[name], stream):
+            raise DisagreementError(
+                f"network {network.name!r}, output {name!r} ({what}):\n  expected:\n{_shown(expected[name])}\n"
+                f"  got:\n{_shown(tuples)}"
+            )
+
+
+def steps(network: NetworkValue, arrivals: Mapping[str, Tuples], trains: int, seed: int = 0) -> list[dict[str, Train]]:
+    """The tuples of every source as trains of arrivals, cut at random places, sometimes with a promise."""
+    return list(_steps(network, arrivals, trains, random.Random(seed)))
+
+
 def _compare(
     network: NetworkValue,
     arrivals: Mapping[str, Tuples],
@@ -160,15 +176,7 @@ def _compare(
             "restarts": attempt > 0 and chance.random() < 0.5,
         }
         got = run(network, arrivals, **settings)  # type: ignore[arg-type]
-        for name, tuples in got.items():
-            stream = network.box(name).fed_by["in"]
-            if _ordered_view(tuples, stream) != _ordered_view(expected[name], stream):
-                raise DisagreementError(
-                    f"network {network.name!r}, output {name!r} with {settings}:\n  expected from {what}:\n"
-                    + _shown(expected[name])
-                    + "\n  got:\n"
-                    + _shown(tuples)
-                )
+        compare(network, expected, got, f"{what}, against {settings}")
 
 
 def _steps(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boxes.drawn import outputs, tuples
+from tests.boxes.drawn import outputs, tuples
 
 
 def test_sorts_and_tells_what_is_late() -> None:

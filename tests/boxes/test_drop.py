@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from arterial.network.hashing import hash_tuples
-from boxes.drawn import one, tuples
+from tests.boxes.drawn import one, tuples
 
 
 def test_rates() -> None:

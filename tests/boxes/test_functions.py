@@ -8,7 +8,7 @@ import pytest
 from arterial import function
 from arterial.errors import NetworkError, RunError
 from arterial.network.function import TupleError, call_on_columns
-from boxes.drawn import one, tuples
+from tests.boxes.drawn import one, tuples
 
 
 @function(reads=["x", "k"], produces={"sum": "int64", "shout": "string"})

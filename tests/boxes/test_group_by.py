@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boxes.drawn import one, tuples
+from tests.boxes.drawn import one, tuples
 
 
 def test_ties_of_other_groups_are_put_in_the_order_of_their_values() -> None:

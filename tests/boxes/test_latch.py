@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boxes.drawn import one, tuples
+from tests.boxes.drawn import one, tuples
 
 
 def test_goes_on_from_window_to_window() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arterial import Network
-from boxes.drawn import COLUMNS, one, tuples
+from tests.boxes.drawn import COLUMNS, one, tuples
 
 
 def test_all_expressions_see_the_tuple_as_it_came() -> None:

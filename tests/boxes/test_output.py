@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arterial.network.qos import Delay
-from boxes.drawn import one, outputs, tuples
+from tests.boxes.drawn import one, outputs, tuples
 
 
 def test_everything_is_delivered() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arterial import Network
 from arterial.testing import check_network, run
-from boxes.drawn import COLUMNS, tuples
+from tests.boxes.drawn import COLUMNS, tuples
 
 
 def test_a_table_of_constants() -> None:

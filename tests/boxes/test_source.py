@@ -9,7 +9,7 @@ from arterial.boxes.source import Source
 from arterial.network.schema import Schema
 from arterial.network.state import MemoryState
 from arterial.network.train import BEGIN, END, Train
-from boxes.drawn import outputs, tuples
+from tests.boxes.drawn import outputs, tuples
 
 
 def test_orders_within_the_disorder_and_sets_late_tuples_apart() -> None:

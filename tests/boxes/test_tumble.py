@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boxes.drawn import one, tuples
+from tests.boxes.drawn import one, tuples
 
 
 def test_by_time() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arterial import Network
 from arterial.testing import check_network, run
-from boxes.drawn import COLUMNS, tuples
+from tests.boxes.drawn import COLUMNS, tuples
 
 
 def test_a_read_sees_every_update_up_to_its_instant() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from arterial.drawing import Network, StreamHandle
 from arterial.errors import NetworkError
 from arterial.network.schema import Schema, Type
-from conformance.expressions import texts
-from conformance.tuples import SCHEMA
+from tests.conformance.expressions import texts
+from tests.conformance.tuples import SCHEMA
 
 GROUPINGS = [(), ("k",), ("j",), ("k", "j"), ("s",), ("b", "k")]
 

@@ -10,7 +10,7 @@ from arterial import Network
 from arterial.drawing import StreamHandle
 from arterial.reference.interpret import MEANINGS
 from arterial.testing import check_network
-from conformance.tuples import SCHEMA, arrivals
+from tests.conformance.tuples import SCHEMA, arrivals
 
 ALL = {
     "n": "count(*)", "nx": "count(x)", "su": "sum(x)", "sf": "sum(f)", "lo": "min(f)", "hi": "max(x)", "hs": "max(s)",

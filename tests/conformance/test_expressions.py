@@ -14,8 +14,8 @@ from arterial.network.schema import Type
 from arterial.network.vectorised import vectorised
 from arterial.reference.scalar import scalar
 from arterial.testing import frame
-from conformance.expressions import texts
-from conformance.tuples import SCHEMA, values_of
+from tests.conformance.expressions import texts
+from tests.conformance.tuples import SCHEMA, values_of
 
 ROWS = st.lists(st.fixed_dictionaries({f.name: values_of(f.type) for f in SCHEMA}), min_size=1, max_size=6)
 

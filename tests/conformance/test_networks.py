@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from arterial.network.schema import Schema
 from arterial.network.serial import from_json, to_json
 from arterial.testing import check_network
-from conformance.networks import networks
-from conformance.tuples import SCHEMA, streams
+from tests.conformance.networks import networks
+from tests.conformance.tuples import SCHEMA, streams
 
 TIMED = Schema.of({**{f.name: f.type.value for f in SCHEMA}, "t": "timestamp"})
 

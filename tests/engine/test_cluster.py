@@ -14,7 +14,7 @@ import pyspark
 import pytest
 
 from arterial.engine.java import find_java
-from engine.test_recovery import SCRIPT, _check_content
+from tests.engine.test_recovery import SCRIPT, _check_content
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,7 +74,7 @@ def _until_open(port: int) -> None:
 
 
 def test_a_stateful_network_on_a_cluster(cluster: str, tmp_path: Path) -> None:
-    from engine.recover import tuples
+    from tests.engine.recover import tuples
 
     count = 1500
     tuples(count).write_parquet(tmp_path / "data.parquet")

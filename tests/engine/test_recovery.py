@@ -18,7 +18,7 @@ import pytest
 
 from arterial.engine.inprocess import InProcess
 from arterial.network.train import END, Train
-from engine.recover import TRAIN_SIZE, network, tuples
+from tests.engine.recover import TRAIN_SIZE, network, tuples
 
 STEPS = 12
 SCRIPT = Path(__file__).with_name("recover.py")

@@ -26,7 +26,7 @@ from arterial.engine.sources.memory import ArrivingSource, MemorySource
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import BEGIN, END, Train
-from engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain, numbers, trains
+from tests.engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain, numbers, trains
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from arterial.errors import NetworkError
-from arterial.network.expression import parse, predicate, reads
+from arterial.network.expression import parse, predicate
 from arterial.network.schema import Schema, Type
+from arterial.network.tree import reads
 from arterial.network.vectorised import vectorised
 from arterial.reference.scalar import evaluate
 from arterial.testing import frame

@@ -15,8 +15,8 @@ import polars as pl
 from arterial.boxes import _kernels as kernels
 from arterial.boxes._groups import codes, slots_of
 from arterial.network.aggregate import Aggregation
-from arterial.network.expression import Call
 from arterial.network.schema import Schema
+from arterial.network.tree import Call
 from arterial.network.vectorised import vectorised
 
 WINDOW = "@window"

@@ -11,7 +11,7 @@ from arterial.boxes import _kernels as kernels
 from arterial.boxes._accumulate import SIZE, numbers_of, valid_rows
 from arterial.boxes._groups import codes, slots_of, touched
 from arterial.network.aggregate import Aggregation
-from arterial.network.expression import Call
+from arterial.network.tree import Call
 from arterial.network.vectorised import vectorised
 
 Array = np.ndarray[Any, Any]

@@ -16,10 +16,11 @@ from arterial.errors import NetworkError
 from arterial.network.aggregate import time_field
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.duration import Duration, units
-from arterial.network.expression import predicate, reads
+from arterial.network.expression import predicate
 from arterial.network.schema import Field, Schema
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train
+from arterial.network.tree import reads
 from arterial.network.vectorised import vectorised
 
 LEFT = "left"

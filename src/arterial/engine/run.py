@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -68,11 +68,13 @@ def run(
     settings: Settings | None = None,
     *,
     spark: SparkSession | None = None,
+    after_step: Callable[[int], None] | None = None,
 ) -> Run:
     """Start a network, or go on from its checkpoint.
 
     `sources` says what stands behind every source of the network, `sinks` what is behind its outputs; what reaches an
     output without a sink is counted and let go. A connection point is kept in the checkpoint unless a sink says where.
+    `after_step` is called on the driver when all slots are done with a step, before Spark commits it: maybe twice.
     """
     settings = settings or Settings()
     check_bindings(network, sources, sinks, settings.policy, settings.train_size)
@@ -87,7 +89,7 @@ def run(
         check_manifest(folder, plan)
         ready = bind_sinks(network, sinks, folder.parent)
         work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, str(folder / "rejects"))
-        return Run(work, frames, folder, settings, session, lock)
+        return Run(work, frames, folder, settings, session, lock, after_step)
     except BaseException:
         lock.close()
         raise
@@ -104,7 +106,9 @@ class Run:
         settings: Settings,
         session: SparkSession,
         lock: IO[str],
+        after_step: Callable[[int], None] | None = None,
     ) -> None:
+        self._after_step = after_step
         self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
         self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
         self.notices = tuple(text for source in work.sources.values() for text in source.notices)
@@ -207,6 +211,8 @@ class Run:
         finally:
             if framed:
                 rows.unpersist()
+        if self._after_step and receipts:
+            self._after_step(receipts[0]["step"])
         now = time.perf_counter()
         self.statistics.add_step(receipts, now - self._step_began)
         self._step_began = now

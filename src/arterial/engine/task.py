@@ -69,7 +69,7 @@ def _hand_on(
         sink = work.sinks.get(output)
         if sink is None:
             continue
-        delivery = Delivery(output, step.number, step.slot, train)
+        delivery = Delivery(output, step.number, step.slot, train, step.born)
         if sink.to_driver or sink.to_frame:
             said = {
                 "frame" if sink.to_frame else "deliver": output,

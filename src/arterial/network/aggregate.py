@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from arterial.errors import NetworkError
-from arterial.network.expression import AGGREGATES, Call, Column, Tree, cast, parse, walk
+from arterial.network.expression import parse
 from arterial.network.function import Function
 from arterial.network.schema import Field, Schema, Type
+from arterial.network.tree import AGGREGATES, Call, Column, Tree, cast, walk
 
 Values = tuple[tuple[str, str | Function], ...]
 """Named values over a window: text such as "max(speed)", or an aggregate of the user's own."""

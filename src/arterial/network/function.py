@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from arterial.errors import NetworkError, RunError
-from arterial.network.expression import known_column
 from arterial.network.schema import Field, Schema
+from arterial.network.tree import known_column
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from functools import lru_cache, reduce
 import numpy as np
 import polars as pl
 
-from arterial.network.expression import Column, Literal, Tree, parse, reads
+from arterial.network.expression import parse
 from arterial.network.schema import Schema, Type
+from arterial.network.tree import Column, Literal, Tree, reads
 
 
 @lru_cache(maxsize=4096)

@@ -1,1 +1,5 @@
-"""Self-contained HTML pages with plots."""
+"""Self-contained HTML pages with plots: `Page` builds one, `plots` makes the figures that go into it."""
+
+from arterial.report.page import Mark, Page, Tile
+
+__all__ = ["Mark", "Page", "Tile"]

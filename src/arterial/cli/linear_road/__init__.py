@@ -2,4 +2,15 @@
 
 import typer
 
+from arterial.cli.linear_road.convert import convert
+from arterial.cli.linear_road.describe import describe
+from arterial.cli.linear_road.drive import drive
+from arterial.cli.linear_road.history import history
+from arterial.cli.linear_road.rate import rate
+from arterial.cli.linear_road.run import run
+from arterial.cli.linear_road.simulate import simulate
+from arterial.cli.linear_road.validate import validate
+
 linear_road = typer.Typer(help="Linear Road: simulate, make history, run, validate and rate.", no_args_is_help=True)
+for command in (simulate, describe, convert, history, drive, run, validate, rate):
+    linear_road.command()(command)

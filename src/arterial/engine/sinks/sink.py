@@ -18,6 +18,8 @@ class Delivery:
     step: int
     slot: int
     train: Train
+    born: float = 0.0
+    """When the step was planned, in seconds since 1970: its tuples had been delivered by then."""
 
 
 class Sink(ABC):

@@ -1,0 +1,79 @@
+"""`arterial linear-road rate`: the largest number of expressways that a system serves rightly and in time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def rate(
+    data: Path = typer.Option(..., help="A simulated data set; larger L are made by replicating its expressways."),
+    out: Path = typer.Option(..., help="The folder for rating.json, the report page and the trials."),
+    tolls: Path | None = typer.Option(None, help="TollHistory, a file or a history's folder."),
+    segments: Path | None = typer.Option(None, help="SegmentHistory, likewise."),
+    mode: str = typer.Option("window", help="window: a window in real time; official: all of the data in real time."),
+    begin: int | None = typer.Option(None, "--from", help="First second of the window. [default: 120 before its end]"),
+    until: int | None = typer.Option(None, help="The second before which it ends. [default: the end of the data]"),
+    start: float = typer.Option(1.0, help="The first L to try."),
+    highest: float = typer.Option(512.0, help="The largest L to try."),
+    profile: str = typer.Option("spec", help="The semantics: spec or walmart."),
+    dialect: str = typer.Option("paper", help="The layout of the output: paper, original or walmart."),
+    system: str | None = typer.Option(
+        None,
+        help="Rate another system: a command that reads the driver's lines on its standard input and writes its "
+        "answers to {output}.",
+    ),
+    json_output: bool = typer.Option(False, "--json", help="Print the rating as JSON."),
+) -> None:
+    """Find the largest L at which a run passes the validator, trial after trial; an interrupted rating goes on.
+
+    L rises in steps of a half below 5, then in larger ones. In window mode the seconds before the window are run
+    through as fast as possible.
+    """
+    from arterial.errors import ArterialError
+    from arterial.linearroad.data import open_data
+    from arterial.linearroad.rate.page import write_page
+    from arterial.linearroad.rate.rate import rate as find_rating
+    from arterial.linearroad.rate.trial import Plan
+
+    if mode not in ("window", "official"):
+        raise ArterialError(f"--mode must be window or official, got {mode!r}")
+    opened = open_data(data)
+    end = opened.last_second + 1 if until is None else until
+    if mode == "official" and begin is not None:
+        raise ArterialError("--from is for window mode: an official rating runs the whole data in real time")
+    if system is not None and begin:
+        raise ArterialError(
+            "another system gets all of the data in real time: leave out --from, and use --mode official"
+        )
+    first = 0 if mode == "official" or system else max(0, end - 120) if begin is None else begin
+    plan = Plan(
+        opened.folder.absolute(),
+        (out / "half").absolute(),
+        float(opened.facts.get("xways", len(opened.xways))),
+        tolls,
+        segments,
+        out,
+        first,
+        end,
+        profile,
+        dialect,
+        system,
+    )
+    told = find_rating(plan, mode=mode, start=start, highest=highest, tell=_tell)
+    page = out / "rating.html"
+    write_page(told, page)
+    if json_output:
+        typer.echo(json.dumps(told, indent=2))
+        return
+    typer.echo(f"L = {told['rating']:g} ({mode} mode, seconds {first} to {end}); report: {page}")
+
+
+def _tell(outcome: dict[str, Any]) -> None:
+    verdict = "passes" if outcome["passed"] else "fails"
+    worst = [times["worst"] for times in outcome.get("responses", {}).values() if times["answers"]]
+    slowest = f", worst response {max(worst):.2f} s" if worst else ""
+    typer.echo(f"L = {outcome['expressways']:g} {verdict}{slowest} ({outcome['made_of']})", err=True)

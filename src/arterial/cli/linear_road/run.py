@@ -1,0 +1,74 @@
+"""`arterial linear-road run`: tolls, alerts and account queries for a data set, on the engine."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import typer
+
+from arterial.cli.progress import Bar
+
+
+def run(
+    data: Path = typer.Option(..., help="The events: a data set's folder, or CSV or Parquet files of anyone."),
+    out: Path = typer.Option(..., help="The folder for output.csv, rejects.csv and run.json."),
+    tolls: Path | None = typer.Option(None, help="TollHistory: a history folder, or a CSV or Parquet file of anyone."),
+    segments: Path | None = typer.Option(None, help="SegmentHistory, likewise."),
+    profile: str = typer.Option("spec", help="The semantics: spec, walmart or thesis2003."),
+    dialect: str = typer.Option("paper", help="The layout of the output: paper, original or walmart."),
+    speed: str = typer.Option("1", help="1 is real time, a factor is faster or slower, max does not wait."),
+    begin: int = typer.Option(0, "--from", help="First second of the window; what is before runs without waiting."),
+    until: int | None = typer.Option(None, help="The second before which to stop. [default: the end]"),
+    replicate: int = typer.Option(1, help="Repeat the expressways so often, with disjoint vehicles and ids."),
+    shards: int = typer.Option(0, help="How many shards. [default: the cores of Spark]"),
+    disorder: int = typer.Option(
+        0, help="By how many seconds a line may be older than an earlier one (CSV of others)."
+    ),
+    force: bool = typer.Option(False, "--force", help="Remove what an earlier run left in the output folder."),
+    json_output: bool = typer.Option(False, "--json", help="Print the figures of the run as JSON."),
+) -> None:
+    """Answer all reports and requests of a data set: tolls, accident alerts, balances, expenditures, travel times.
+
+    Interrupt it as you like: the same command takes it up again where it was, and nothing is lost or doubled.
+    """
+    from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear
+    from arterial.linearroad.pace import parse_speed
+
+    factor = parse_speed(speed)
+    if force:
+        clear(out)
+    options = RunOptions(
+        data, out, tolls, segments, profile, dialect, factor, begin, until, replicate, shards, disorder
+    )
+    running = LinearRoadRun(options)
+    for note in running.notes:
+        typer.echo(f"note: {note}", err=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with Bar("running", total=running.data.events * replicate, unit="events", quiet=json_output) as bar:
+            while not running.wait(0.5):
+                bar.to(running.engine.statistics.tuples_in)
+            bar.to(running.engine.statistics.tuples_in)
+    except KeyboardInterrupt:
+        typer.echo("stopping after the train at hand; the same command goes on from here", err=True)
+        running.stop()
+        raise
+    figures = running.finish()
+    if json_output:
+        typer.echo(json.dumps(figures, indent=2))
+        return
+    typer.echo(
+        f"{figures['reports']:,} reports of {figures['expressways']} expressways in {figures['seconds']:.1f} s: "
+        f"{figures['reports_per_second']:,} reports a second"
+    )
+    for name, times in figures["responses"].items():
+        if times["answers"]:
+            typer.echo(
+                f"  {name:13} {times['answers']:>12,}   response p50 {times['p50']:.3f} s   p99 {times['p99']:.3f} s   "
+                f"worst {times['worst']:.3f} s"
+            )
+    if figures["rejected"]:
+        typer.echo(f"  {sum(figures['rejected'].values()):,} lines set aside: see {out}/rejects.csv")
+    typer.echo(f"answers: {out}/output*.csv")

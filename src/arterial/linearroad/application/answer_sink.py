@@ -1,0 +1,109 @@
+"""Answers on their way out: lines of the dialect, stamped with the time of emission, in the flat file of the paper.
+
+Each slot writes the answers of a step to a part, exactly once; the driver then appends the parts of the step to the
+flat file and removes them. A journal beside the file says through which step it is complete, and how long it is then:
+after a crash it is cut back to that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from arterial.engine.sinks.sink import Delivery, Sink
+from arterial.linearroad.answers import ANSWER_SCHEMA
+from arterial.linearroad.application.clock import RunClock
+from arterial.linearroad.dialects import Dialect, encode
+from arterial.linearroad.event_files import writing
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class AnswerSink(Sink):
+    """Writes the answers of one type. Those to seconds before the clock's `begin` are not written."""
+
+    answer_type: int
+    dialect: Dialect
+    parts: Path
+    clock: RunClock
+
+    def write(self, delivery: Delivery) -> None:
+        """Write the part of a slot; the time of emission is taken when all else is done."""
+        answers = delivery.train.tuples
+        if self.clock.begin:
+            answers = answers.filter(pl.col("time") >= self.clock.begin)
+        if answers.is_empty():
+            return
+        path = self.parts / part_name(delivery.step, self.answer_type, delivery.slot)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        columns = ANSWER_SCHEMA[self.answer_type].names
+        asked = answers["time"].to_numpy().astype(np.float64)
+        with writing(path):
+            now = time.time()
+            stamped = answers.with_columns(pl.Series("emit", self._emitted(asked, now, delivery.born))).select(columns)
+            draft.write_bytes(encode(self.answer_type, stamped.to_arrow(), self.dialect))
+            draft.replace(path)
+
+    def _emitted(self, asked: Array, now: float, born: float) -> Array:
+        """When each answer is emitted: the time of its question, and what passed since that was due."""
+        if self.clock.runs_freely:
+            return asked + (now - born)
+        pace = self.clock.pace
+        due: Array = pace.started + (asked - pace.begin) / pace.speed
+        return asked + (now - due)
+
+
+@dataclass
+class FlatFiles:
+    """The flat file, or the files, that the parts of all steps are appended to."""
+
+    folder: Path
+    dialect: Dialect
+    parts: Path
+
+    def __post_init__(self) -> None:
+        with writing(self.folder):
+            self.parts.mkdir(parents=True, exist_ok=True)
+        self.files = {t: self.folder / name for t, name in self.dialect.file_names().items()}
+        self._journal = self.parts / "journal.json"
+        self.step = -1
+        sizes: dict[str, int] = {}
+        if self._journal.exists():
+            said = json.loads(self._journal.read_text())
+            self.step, sizes = said["step"], said["sizes"]
+        with writing(self.folder):
+            for path in set(self.files.values()):
+                path.touch()
+                os.truncate(path, sizes.get(path.name, 0))
+
+    def append(self, step: int) -> None:
+        """Append the parts of a step, unless that was done before."""
+        parts = sorted(self.parts.glob(f"step-{step:09d}-*.csv"))
+        if step > self.step and parts:
+            with writing(self.folder):
+                for part in parts:
+                    with self.files[int(part.name.split("-")[2])].open("ab") as file:
+                        file.write(part.read_bytes())
+                self._note(step)
+        for part in parts:
+            part.unlink()
+
+    def _note(self, step: int) -> None:
+        sizes = {path.name: path.stat().st_size for path in set(self.files.values())}
+        draft = self._journal.with_suffix(".part")
+        draft.write_text(json.dumps({"step": step, "sizes": sizes}))
+        draft.replace(self._journal)
+        self.step = step
+
+
+def part_name(step: int, answer_type: int, slot: int) -> str:
+    """The name of a part; in the order of names, parts are in the order of steps."""
+    return f"step-{step:09d}-{answer_type}-{slot:03d}.csv"

@@ -1,0 +1,1 @@
+"""The boxes of Linear Road, one for each section of the paper that says what must be computed."""

@@ -1,0 +1,53 @@
+"""Travel time: how long a journey takes and what it costs, by the last ten weeks (VLDB 2004, §3.2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from arterial.linearroad.application.boxes.columns import TRAVEL_SCHEMA, arrays, frame
+from arterial.linearroad.lookup import SegmentLookup
+from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.state import State
+from arterial.network.train import Train
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class TravelTime(Box):
+    """Walks through the segment history; without a history every journey is unknown (-1, -1)."""
+
+    segments: str | None = None
+    xways_apart: int = 0
+
+    kind: ClassVar[str] = "linear_road.travel_time"
+    stateless: ClassVar[bool] = True
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """Requests in, answers out."""
+        return {OUT: Stream(TRAVEL_SCHEMA, "time", keyed_by=())}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """All requests of the train in one call."""
+        train = trains[IN]
+        asked = arrays(train.tuples)
+        if self.segments is None:
+            here = asked["sinit"] == asked["send"]
+            seconds = toll = np.where(here, 0, UNKNOWN)
+        else:
+            xway = asked["xway"] % self.xways_apart if self.xways_apart else asked["xway"]
+            seconds, toll = _opened(self.segments).travel_times(
+                xway, asked["sinit"], asked["send"], asked["dow"], asked["tod"]
+            )
+        columns = {"time": asked["time"], "qid": asked["qid"], "travel_time": seconds, "toll": toll}
+        return {OUT: Train(frame(TRAVEL_SCHEMA, columns), train.through)}
+
+
+@lru_cache(maxsize=4)
+def _opened(path: str) -> SegmentLookup:
+    return SegmentLookup.open(path)

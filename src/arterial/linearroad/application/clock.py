@@ -1,0 +1,54 @@
+"""The clock of a run: when each second of data is due, and so how late an answer is.
+
+The clock is a small file beside the checkpoint. It is started once, by whoever needs it first, and survives a restart:
+an outage makes answers late, it does not stop the time.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from arterial.linearroad.pace import MAX, Pace
+
+
+@dataclass(frozen=True)
+class RunClock:
+    """Second `begin` is due when the clock is started, the others as `speed` says."""
+
+    path: Path
+    begin: int
+    speed: float
+
+    @property
+    def runs_freely(self) -> bool:
+        """Whether data is delivered as fast as possible; it is due when it is delivered."""
+        return self.speed == MAX
+
+    def start(self) -> Pace:
+        """The pace of the run; the first call starts it."""
+        if "pace" not in self.__dict__ and not self.path.exists():
+            draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+            draft.write_text(json.dumps({"started": time.time()}))
+            try:
+                os.link(draft, self.path)  # fails if another process was first
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+        return self.pace
+
+    @cached_property
+    def pace(self) -> Pace:
+        """The pace of a run whose clock was started."""
+        return Pace(json.loads(self.path.read_text())["started"], self.begin, self.speed)
+
+    def last_due(self, now: float) -> int:
+        """The last second that is due by now."""
+        pace = self.start()
+        return pace.begin + math.floor((now - pace.started) * pace.speed + 1e-9)

@@ -1,0 +1,226 @@
+"""Runs Linear Road on the engine: prepares the input and the history, starts the network, gathers the figures.
+
+Everything that a run needs to go on after a crash lies in `OUT/work`: the checkpoint, the clock, the parts of the
+answers that are not yet in the flat file, and the cleaned input.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arterial.engine.run import Run, Settings
+from arterial.engine.run import run as run_network
+from arterial.errors import ArterialError, DataError, RunError
+from arterial.linearroad.answers import TABLE_OF_TYPE
+from arterial.linearroad.application.answer_sink import AnswerSink, FlatFiles
+from arterial.linearroad.application.clock import RunClock
+from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_seconds, reports_between
+from arterial.linearroad.application.figures import response_times
+from arterial.linearroad.application.network import History, linear_road_network
+from arterial.linearroad.clean_set import REJECTS_FILE
+from arterial.linearroad.convert import convert
+from arterial.linearroad.data import Data, open_data
+from arterial.linearroad.dialects import dialect as dialect_of
+from arterial.linearroad.event_files import writing
+from arterial.linearroad.event_sources import is_data_set
+from arterial.linearroad.lookup import SegmentLookup, TollLookup
+from arterial.linearroad.pace import MAX
+from arterial.linearroad.profiles import profile as profile_of
+from arterial.linearroad.replicate import Replication
+from arterial.version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WORK = "work"
+RUN_FILE = "run.json"
+SETTINGS_FILE = "settings.json"
+
+# Before the clock starts, empty steps warm up the Java machine and the Python workers.
+WARM_UP_STEPS = 12
+# As fast as possible there is nothing to be in time for, only workers to be started.
+FREE_WARM_UP_STEPS = 2
+TRAIN_SIZE = 500_000
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a user asks of a run."""
+
+    data: Path
+    out: Path
+    tolls: Path | None = None
+    segments: Path | None = None
+    profile: str = "spec"
+    dialect: str = "paper"
+    speed: float = 1.0
+    begin: int = 0
+    until: int | None = None
+    replicate: int = 1
+    shards: int = 0
+    disorder: int = 0
+
+
+class LinearRoadRun:
+    """A run that was started, or taken up again; `wait` until it is over, then `figures` tells how it went."""
+
+    def __init__(self, options: RunOptions, *, spark: SparkSession | None = None) -> None:
+        self.options = options
+        self.work = options.out / WORK
+        self.profile, self.dialect = profile_of(options.profile), dialect_of(options.dialect)
+        self.resumed = _claim(options)
+        self.data = self._prepared_data()
+        self.until = self.data.last_second + 1 if options.until is None else options.until
+        if not 0 <= options.begin <= self.until:
+            raise ArterialError(f"--from {options.begin} must lie between 0 and the end of the run at {self.until}")
+        self.replication = Replication.of(self.data, options.replicate)
+        self.history = self._history()
+        self._counts = self.work / "counts.npy"
+        if not self._counts.exists():
+            count_seconds(self.data, self._counts)
+        self._begun = time.time()
+        self._run = self._start(spark)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know about this run."""
+        told = []
+        if self.options.tolls is None:
+            told.append("no --tolls: daily expenditures are answered as for a vehicle that the history does not know")
+        if self.options.segments is None:
+            told.append("no --segments: travel times are answered as for an expressway that the history does not know")
+        if self.options.replicate > 1:
+            told.append(f"expressways are replicated {self.options.replicate} times, with disjoint vehicles and ids")
+        if self.resumed:
+            told.append("taken up again from its checkpoint")
+        return told
+
+    @property
+    def engine(self) -> Run:
+        """The engine's run."""
+        return self._run
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until it is over; whether it is."""
+        return self._run.wait(seconds)
+
+    def stop(self) -> None:
+        """End it after the train at hand; the same command takes it up again."""
+        self._run.stop()
+
+    def finish(self) -> dict[str, Any]:
+        """Write the figures of a run that came to its end."""
+        figures = self._figures()
+        with writing(self.options.out / RUN_FILE):
+            (self.options.out / RUN_FILE).write_text(json.dumps(figures, indent=2) + "\n")
+        return figures
+
+    def _start(self, spark: SparkSession | None) -> Run:
+        freely = self.options.speed == MAX
+        clock = RunClock((self.work / "clock.json").absolute(), self.options.begin, self.options.speed)
+        parts = (self.work / "parts").absolute()
+        flat = FlatFiles(self.options.out.absolute(), self.dialect, parts)
+        feed: dict[str, Any] = {
+            "folder": self.data.folder.absolute(),
+            "clock": clock,
+            "until": self.until,
+            "replication": self.replication,
+            "counts": self._counts.absolute(),
+            "warm_up": 0 if self.resumed else FREE_WARM_UP_STEPS if freely else WARM_UP_STEPS,
+        }
+        sinks = {TABLE_OF_TYPE[t]: AnswerSink(t, self.dialect, parts, clock) for t in TABLE_OF_TYPE}
+        network = linear_road_network(self.profile, self.history, balance_at=self.dialect.balance_at)
+        return run_network(
+            network,
+            {"reports": ReportFeed(**feed), "requests": RequestFeed(**feed)},
+            sinks,
+            self.work / "checkpoint",
+            Settings(shards=self.options.shards, train_size=TRAIN_SIZE),
+            spark=spark,
+            after_step=flat.append,
+        )
+
+    def _prepared_data(self) -> Data:
+        """The data set itself, or a clean one made from what others wrote."""
+        rejects = self.options.out / REJECTS_FILE
+        if is_data_set(self.options.data):
+            with writing(rejects):
+                rejects.write_text("file,line,reason,text\n")
+            return open_data(self.options.data)
+        folder = self.work / "data"
+        if not folder.exists():
+            with writing(rejects):
+                rejects.write_text("file,line,reason,text\n")
+            convert(self.options.data, folder, disorder=self.options.disorder, rejects=rejects)
+        return Data(folder, self.options.data)
+
+    def _history(self) -> History:
+        """The look-ups of the history, made from others' files if they are not ours."""
+        history = History(vids_apart=0, xways_apart=0)
+        if self.options.replicate > 1:
+            history = replace(history, vids_apart=self.replication.vid_step, xways_apart=self.replication.xway_step)
+        if self.options.tolls is not None:
+            # Asked once here, so that its kernel is compiled and kept before the clock starts.
+            TollLookup.open(self.options.tolls).tolls([0], [1], [0])
+            history = replace(history, tolls=self.options.tolls.absolute())
+        if self.options.segments is not None:
+            SegmentLookup.open(self.options.segments).travel_times([0], [0], [1], [1], [1])
+            history = replace(history, segments=self.options.segments.absolute())
+        return history
+
+    def _figures(self) -> dict[str, Any]:
+        seconds = time.time() - self._begun
+        said = self._run.statistics.describe()
+        reports = said["boxes"]["reports"]["out"]
+        cleaning = self.data.cleaning
+        return {
+            "version": __version__,
+            **{name: str(value) if isinstance(value, Path) else value for name, value in asdict(self.options).items()},
+            "speed": "max" if self.options.speed == MAX else self.options.speed,
+            "until": self.until,
+            "shards": self._run.plan.shards,
+            "expressways": len(self.data.xways) * self.options.replicate,
+            "notes": self.notes,
+            "seconds": round(seconds, 3),
+            "reports": reports,
+            "requests": said["boxes"]["requests"]["out"],
+            "window_reports": self.options.replicate * reports_between(self._counts, self.options.begin, self.until),
+            "reports_per_second": round(reports / seconds) if seconds else 0,
+            "steps": said["steps"],
+            "rejected": cleaning.rejected if cleaning and not is_data_set(self.options.data) else {},
+            "responses": response_times(self.options.out, self.dialect),
+            "engine": said,
+        }
+
+
+def _claim(options: RunOptions) -> bool:
+    """Take the output folder for this run; whether a run is taken up again there."""
+    settings = {name: str(value) for name, value in asdict(options).items() if name != "out"}
+    kept = options.out / WORK / SETTINGS_FILE
+    if (options.out / RUN_FILE).exists():
+        raise DataError(f"{options.out}: a run is finished there already; choose another --out, or use --force")
+    if kept.exists():
+        before = json.loads(kept.read_text())
+        if changed := sorted(name for name in settings if settings[name] != before.get(name)):
+            told = ", ".join(f"{name} was {before.get(name)} and is {settings[name]}" for name in changed)
+            raise RunError(
+                f"{options.out}: an unfinished run is there with other settings: {told}. Repeat its command to go on, "
+                "choose another --out, or use --force to begin anew"
+            )
+        return True
+    with writing(options.out):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(settings, indent=2))
+    return False
+
+
+def clear(out: Path) -> None:
+    """Remove what an earlier run left in an output folder, and nothing else."""
+    shutil.rmtree(out / WORK, ignore_errors=True)
+    for name in (RUN_FILE, REJECTS_FILE, *(path.name for path in out.glob("output*.csv"))):
+        (out / name).unlink(missing_ok=True)

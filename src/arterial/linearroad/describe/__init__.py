@@ -1,0 +1,1 @@
+"""What a data set is like: traffic, speeds, tolls, accidents, requests, beside the paper's figures."""

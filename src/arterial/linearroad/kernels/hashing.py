@@ -1,0 +1,24 @@
+"""The one hash of all kernels: Fibonacci hashing of vehicle numbers into tables with linear probing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arterial.linearroad.kernels.compiled import int64, kernel
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+@kernel(int64, int64, gives=int64)
+def home(key: int, bits: int) -> int:
+    """The slot of a key in a table of 2**bits slots: the top bits, so that consecutive numbers spread."""
+    return np.int64((np.uint64(key) * MULTIPLIER) >> np.uint64(64 - bits))  # type: ignore[return-value]
+
+
+@kernel(int64, gives=int64)
+def bits_for(rows: int) -> int:
+    """The size, as a power of two, of a table that stays at most half full with so many rows."""
+    bits = 4
+    while (1 << bits) < 2 * rows:
+        bits += 1
+    return bits

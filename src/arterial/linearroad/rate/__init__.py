@@ -1,0 +1,1 @@
+"""The rating (VLDB 2004, §3.3): the largest number of expressways that a system serves rightly and in time."""

@@ -1,0 +1,92 @@
+"""The search for the rating: trial after trial, each remembered, so that an interruption costs one trial at most."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from arterial.errors import ArterialError, RunError
+from arterial.linearroad.data import Data
+from arterial.linearroad.event_files import PARQUET_FOLDER, parquet_name, write_city, writing
+from arterial.linearroad.events import POSITION_REPORT
+from arterial.linearroad.rate.ladder import next_rung, rating, rungs
+from arterial.linearroad.rate.meter import machine
+from arterial.linearroad.rate.trial import Plan, run_trial
+
+RATING_FILE = "rating.json"
+
+Outcome = dict[str, Any]
+
+
+def rate(
+    plan: Plan, *, mode: str, start: float, highest: float, tell: Callable[[Outcome], None] = lambda outcome: None
+) -> dict[str, Any]:
+    """Find the largest L that passes, and write everything about it to `rating.json` after every trial."""
+    path = plan.out / RATING_FILE
+    settings = _settings(plan, mode)
+    trials = _remembered(path, settings)
+    ladder = rungs(highest)
+    if not plan.half.exists():
+        write_half(Data(plan.data, plan.data), plan.half)
+    while (rung := next_rung(ladder, {t["expressways"]: t["passed"] for t in trials}, start)) is not None:
+        outcome = run_trial(plan, rung)
+        trials.append(outcome)
+        _remember(path, settings, trials)
+        tell(outcome)
+    return _remember(path, settings, trials)
+
+
+def write_half(data: Data, folder: Path) -> None:
+    """Half an expressway: the vehicles of the first one that drive east only, with their requests."""
+    events = pl.read_parquet(next(iter(data.parquet_files.values())))
+    reports = events.filter(pl.col("type") == POSITION_REPORT)
+    west = reports.filter(pl.col("dir") != 0)["vid"].unique()
+    east = reports.filter(pl.col("dir") == 0)["vid"].unique()
+    kept = events.filter(pl.col("vid").is_in(east.implode()) & ~pl.col("vid").is_in(west.implode()))
+    with writing(folder):
+        (folder / PARQUET_FOLDER).mkdir(parents=True)
+        kept.write_parquet(folder / PARQUET_FOLDER / parquet_name(data.xways[0]), row_group_size=32_768)
+    write_city(folder, {**data.facts, "xways": 0.5, "half_of": str(data.path)})
+
+
+def _settings(plan: Plan, mode: str) -> dict[str, Any]:
+    return {
+        "mode": mode,
+        "window": [plan.begin, plan.until],
+        "data": str(plan.data),
+        "profile": plan.profile,
+        "dialect": plan.dialect,
+        "system": plan.system or "arterial",
+    }
+
+
+def _remembered(path: Path, settings: dict[str, Any]) -> list[Outcome]:
+    if not path.exists():
+        return []
+    try:
+        before = json.loads(path.read_text())
+    except ValueError as fault:
+        raise ArterialError(f"{path}: cannot be read: {fault}; remove it to begin anew") from fault
+    if changed := [name for name, value in settings.items() if before["settings"].get(name) != value]:
+        raise RunError(f"{path}: a rating with another {', '.join(changed)} is there; choose another --out")
+    trials: list[Outcome] = before["trials"]
+    return trials
+
+
+def _remember(path: Path, settings: dict[str, Any], trials: list[Outcome]) -> dict[str, Any]:
+    told = {
+        "rating": rating({trial["expressways"]: trial["passed"] for trial in trials}),
+        "settings": settings,
+        "machine": machine(),
+        "trials": trials,
+    }
+    draft = path.with_suffix(".part")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(json.dumps(told, indent=2) + "\n")
+        draft.replace(path)
+    return told

@@ -1,0 +1,144 @@
+"""One trial of a rating: run a system on L expressways, validate what it answered, tell how it went."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arterial.errors import RunError
+from arterial.linearroad.rate.meter import Meter
+
+LOG_LINES = 15
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all trials of a rating have in common."""
+
+    data: Path
+    """One expressway, or any whole number of them."""
+    half: Path
+    """One direction of it, for the L that are not whole."""
+    xways: float
+    """How many expressways `data` has."""
+    tolls: Path | None
+    segments: Path | None
+    out: Path
+    begin: int
+    until: int
+    profile: str = "spec"
+    dialect: str = "paper"
+    system: str | None = None
+    """A command that reads the driver's feed and writes the output file; None is Arterial itself."""
+
+    def input_of(self, expressways: float) -> tuple[Path, int]:
+        """The data set of which a trial takes replicas, and how many."""
+        replicas = expressways / self.xways
+        if replicas == int(replicas) and replicas >= 1:
+            return self.data, int(replicas)
+        return self.half, round(2 * expressways)
+
+
+def run_trial(plan: Plan, expressways: float) -> dict[str, Any]:
+    """Run and validate; the outcome says whether it passed, and everything that the report shows."""
+    folder = plan.out / f"trial-{expressways:g}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    data, replicas = plan.input_of(expressways)
+    history = [
+        word for name in ("tolls", "segments") if (path := getattr(plan, name)) for word in (f"--{name}", str(path))
+    ]
+    window = ["--from", str(plan.begin), "--until", str(plan.until)]
+    run = _our_run if plan.system is None else _their_run
+    usage = run(plan, folder, data, replicas, history, window)
+    judged = _arterial(
+        folder / "validate.log",
+        *("validate", "--data", str(data), "--output", str(folder / "answers"), "--replicate", str(replicas)),
+        *("--profile", plan.profile, "--dialect", plan.dialect, "--json", *history, *window),
+        may_fail=True,
+    )
+    verdict = json.loads(judged)
+    outcome = {
+        "expressways": expressways,
+        "passed": verdict["passes"],
+        "made_of": f"{replicas} replicas of {data.name}" if replicas > 1 else data.name,
+        "verdict": verdict,
+        **usage,
+    }
+    # The answers of a large L fill the disk; the verdict is what counts.
+    shutil.rmtree(folder / "answers", ignore_errors=True)
+    return outcome
+
+
+def _our_run(
+    plan: Plan, folder: Path, data: Path, replicas: int, history: list[str], window: list[str]
+) -> dict[str, Any]:
+    words = ["run", "--data", str(data), "--out", str(folder / "answers"), "--replicate", str(replicas), "--speed", "1"]
+    words += ["--profile", plan.profile, "--dialect", plan.dialect, "--json", *history, *window]
+    said: dict[str, Any] = {}
+    log = _arterial(folder / "run.log", *words, usage=said)
+    figures = json.loads(log)
+    return {
+        **said,
+        "reports_per_second": _window_rate(figures, plan),
+        "responses": figures["responses"],
+        "steps": figures["steps"],
+    }
+
+
+def _their_run(
+    plan: Plan, folder: Path, data: Path, replicas: int, history: list[str], window: list[str]
+) -> dict[str, Any]:
+    """Feed another system through a pipe: the driver's lines on its standard input, its answers in `{output}`."""
+    assert plan.system is not None
+    answers = folder / "answers"
+    answers.mkdir()
+    command = plan.system.replace("{output}", shlex.quote(str(answers / "output.csv")))
+    feed = [*_us(), "drive", "--data", str(data), "--to", "-", "--replicate", str(replicas), *window]
+    with (folder / "run.log").open("w") as log:
+        driver = subprocess.Popen(feed, stdout=subprocess.PIPE, stderr=log)
+        theirs = subprocess.Popen(shlex.split(command), stdin=driver.stdout, stdout=log, stderr=log)
+        assert driver.stdout
+        driver.stdout.close()
+        meter = Meter(theirs.pid)
+        code = theirs.wait()
+        driver.wait()
+        usage = meter.stop()
+    if code:
+        raise RunError(f"the system ended with exit code {code}: {command}; see {folder / 'run.log'}")
+    return {"cores": usage.cores, "memory": usage.memory}
+
+
+def _window_rate(figures: dict[str, Any], plan: Plan) -> int:
+    return round(float(figures["window_reports"]) / max(1, plan.until - plan.begin))
+
+
+def _us() -> list[str]:
+    return [sys.executable, "-m", "arterial", "linear-road"]
+
+
+def _arterial(log: Path, *words: str, may_fail: bool = False, usage: dict[str, Any] | None = None) -> str:
+    """Run one of our own commands in a process of its own, so that what it uses can be told."""
+    with log.open("w") as errors:
+        process = subprocess.Popen([*_us(), *words], stdout=subprocess.PIPE, stderr=errors, text=True)
+        meter = Meter(process.pid)
+        try:
+            said, _ = process.communicate()
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+        finally:
+            used = meter.stop()
+    if usage is not None:
+        usage.update(cores=round(used.cores, 2), memory=used.memory)
+    if process.returncode and not (may_fail and said.strip()):
+        tail = "\n".join(log.read_text().splitlines()[-LOG_LINES:])
+        raise RunError(f"`arterial linear-road {shlex.join(words)}` ended with exit code {process.returncode}:\n{tail}")
+    return said

@@ -1,0 +1,58 @@
+"""Runs the network of Linear Road in this process, on events cut into trains at any seconds."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+
+import polars as pl
+import pyarrow as pa
+
+from arterial.engine.inprocess import InProcess
+from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA
+from arterial.linearroad.application.network import History, linear_road_network
+from arterial.linearroad.profiles import Profile
+from arterial.linearroad.reference import Expected
+from arterial.network.train import END, Train
+
+
+def stream_answers(
+    events: pa.Table,
+    profile: Profile,
+    *,
+    history: History | None = None,
+    shards: int = 1,
+    cuts: random.Random | None = None,
+    balance_at: str = "request",
+) -> Expected:
+    """The answers of the network; with `cuts` in random trains, and restarted between some of them."""
+    network = linear_road_network(profile, history or History(), balance_at=balance_at)
+    host = InProcess(network, shards=shards, ordered_sources=("requests",), split_sources=("reports",))
+    found: dict[str, list[pl.DataFrame]] = {}
+    for train in _trains(events, cuts):
+        if cuts and cuts.random() < 0.1:
+            host.restart()
+        for name, given in host.step(train).items():
+            found.setdefault(name, []).append(given.tuples)
+    answers = {name: pl.concat(parts) for name, parts in found.items()}
+    return Expected(
+        notices=answers["notices"].select("vid", "time", "lav", "toll").rows(),
+        alerts=answers["alerts"].select("time", "vid", "xway", "seg", "dir").rows(),
+        balances=answers["balances"].select("time", "result_time", "qid", "balance").rows(),
+        expenditures=answers["expenditures"].select("time", "qid", "balance").rows(),
+        travels=answers["travels"].select("time", "qid", "travel_time", "toll").rows(),
+    )
+
+
+def _trains(events: pa.Table, cuts: random.Random | None) -> Iterator[dict[str, Train]]:
+    frame = pl.DataFrame(pl.from_arrow(events))
+    last = int(frame["time"].max() or 0) if len(frame) else 0  # type: ignore[arg-type]
+    ends = sorted(cuts.sample(range(last + 1), min(last + 1, cuts.randrange(12)))) if cuts else []
+    for begin, end in itertools.pairwise([-1, *ends, last]):
+        now = frame.filter((pl.col("time") > begin) & (pl.col("time") <= end))
+        through = END if end == last else end
+        yield {
+            "reports": Train(now.filter(pl.col("type") == 0).select(REPORT_SCHEMA.names), through),
+            "requests": Train(now.filter(pl.col("type") != 0).select(REQUEST_SCHEMA.names), through),
+        }

@@ -1,0 +1,65 @@
+"""Accounts, and the table that keeps them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arterial.linearroad.kernels.accounts import Requests, settle
+from arterial.linearroad.kernels.table import PIECES, Table
+from arterial.linearroad.kernels.tolls import Charges
+from arterial.network.state import MemoryState
+
+DTYPES: dict[str, type[np.generic]] = {"amount": np.int64}
+
+
+def test_balances() -> None:
+    rng = np.random.default_rng(8)
+    state = MemoryState()
+    booked: list[tuple[int, int, int]] = []
+    for start in range(0, 3000, 10):
+        size = int(rng.integers(0, 30))
+        time = np.sort(rng.integers(start, start + 10, size))
+        vid, toll = rng.integers(0, 40, size) * 2**33, rng.integers(1, 9, size)
+        booked += list(zip(time.tolist(), vid.tolist(), toll.tolist(), strict=True))
+        asked = np.sort(rng.integers(start, start + 10, 5))
+        who = rng.integers(0, 42, 5) * 2**33
+        if start % 70 == 0:
+            state.memo.clear()
+        given = settle(state, Charges(vid, time, toll), Requests(asked, who, np.arange(5)))
+        for row in range(5):
+            mine = [(t, amount) for t, v, amount in booked if v == who[row] and t <= asked[row]]
+            last = mine[-1][0] if mine and asked[row] - mine[-1][0] <= 60 else asked[row]
+            assert (given.result_time[row], given.balance[row]) == (last, sum(amount for _, amount in mine))
+
+
+def test_a_charge_after_the_request_of_the_same_train() -> None:
+    one = np.array([1])
+    given = settle(MemoryState(), Charges(one, np.array([30]), np.array([8])), Requests(np.array([29]), one, one))
+    assert (given.result_time.tolist(), given.balance.tolist()) == ([29], [0])
+
+
+@pytest.mark.parametrize("moved", [1, 100, 1 << 18])
+def test_the_table_comes_back_from_its_chunks(moved: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arterial.linearroad.kernels.table.MOVED_AT_ONCE", moved)
+    rng = np.random.default_rng(9)
+    state = MemoryState()
+    expected: dict[int, int] = {}
+    for train in range(300):
+        table = Table.open(state, DTYPES)
+        keys = np.unique(rng.integers(0, 10_000, int(rng.choice([0, 1, 60])))) * 7
+        rows = table.insert(keys)
+        table.columns["amount"][rows] += train
+        for key in keys.tolist():
+            expected[key] = expected.get(key, 0) + train
+        table.save(state, rows)
+        assert table.find(np.array(list(expected), np.int64)).tolist() == list(range(len(expected)))
+        if train % 40 == 39:
+            state.memo.clear()
+            again = Table.open(state, DTYPES)
+            found = again.find(np.array(list(expected)))
+            assert again.columns["amount"][found].tolist() == list(expected.values())
+            assert again.used == len(expected)
+            assert again.trains == table.trains
+    assert len(state.chunks) <= 2 * PIECES
+    assert table.find(np.array([5])).tolist() == [-1]

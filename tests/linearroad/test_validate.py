@@ -1,0 +1,261 @@
+"""The validator passes right outputs and tells of every mutated one what is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arterial.errors import ArterialError
+from arterial.linearroad.dialects import DIALECTS, dialect
+from arterial.linearroad.reference import Event
+from arterial.linearroad.validate import Verdict, validate
+from arterial.linearroad.validate.verdict import KINDS
+from tests.linearroad.cases import CASES
+from tests.linearroad.cities import City, balance, crowd, expenditure, generate, report, small, stopped, travel
+from tests.linearroad.outputs import Run, right_run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_NIGHT = next(case for case in CASES if case.name == "a journey over midnight eastbound")
+
+
+def _city() -> City:
+    """Something of every type: vehicle 1 is charged 2 at 150, alerted at 150 and 180, and asks all there is to ask."""
+    events: list[Event] = [
+        *crowd(51, 60, 10),
+        *stopped(101, 0, 6, 15),
+        *stopped(102, 0, 6, 15),
+        report(120, 1, 10),
+        report(150, 1, 11),
+        report(180, 1, 12),
+        balance(170, 1, 7),
+        balance(300, 1, 7),
+        expenditure(160, 1, 8, day=5),
+        travel(161, 1, 9, sinit=10, send=12, dow=7, tod=1440),
+        report(400, 3, 50),
+    ]
+    return City(
+        tuple(events), (next(c for c in CASES if c.name == "daily expenditures").tolls[0],), tuple(_NIGHT.segments)
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return right_run(_city(), tmp_path)
+
+
+def _judge(run: Run, **more: object) -> Verdict:
+    return validate(run.data, run.output, tolls=run.tolls, segments=run.segments, **more)  # type: ignore[arg-type]
+
+
+def _faults(verdict: Verdict) -> dict[tuple[int, str], int]:
+    return {(t, k): tally.counts[k] for t, tally in verdict.tallies.items() for k in KINDS if tally.counts[k]}
+
+
+def test_a_right_output_passes(run: Run) -> None:
+    verdict = _judge(run)
+    assert verdict.passes
+    assert not _faults(verdict)
+    assert {t: tally.counts["right"] for t, tally in verdict.tallies.items()} == {0: 57, 1: 2, 2: 2, 3: 1, 4: 1}
+    assert verdict.tallies[0].latency.greatest == 0.5
+    assert not verdict.notes
+
+
+MUTATIONS = [
+    ("toll changed", "0,1,120,120.500,30,2", "0,1,120,120.500,30,4", (0, "wrong"), "rule 6: LAV 30, 51 cars"),
+    ("LAV changed", "0,1,120,120.500,30,2", "0,1,120,120.500,31,2", (0, "wrong"), "rules 1–4: LAV is 30"),
+    ("notice dropped", "0,1,120,120.500,30,2", None, (0, "missing"), "rule 7: vehicle 1 reported from segment 10"),
+    ("notice late", "0,1,120,120.500,30,2", "0,1,120,125.001,30,2", (0, "late"), "the limit is 5 s"),
+    ("notice early", "0,1,120,120.500,30,2", "0,1,120,119.999,30,2", (0, "wrong"), "rule 20: emitted before its time"),
+    ("alert elsewhere", "1,150,150.500,1,0,15,0", "1,150,150.500,1,0,14,0", (1, "wrong"), "accident 4 segments"),
+    ("alert of another road", "1,150,150.500,1,0,15,0", "1,150,150.500,1,1,15,0", (1, "wrong"), "rules 13, 14"),
+    ("alert dropped", "1,150,150.500,1,0,15,0", None, (1, "missing"), "rule 15: vehicle 1 entered it"),
+    ("alert late", "1,150,150.500,1,0,15,0", "1,150,155.100,1,0,15,0", (1, "late"), "rule 20"),
+    (
+        "balance wrong",
+        "2,170,170.500,150,7,2",
+        "2,170,170.500,150,7,3",
+        (2, "wrong"),
+        "right are 0 since 110, 2 since",
+    ),
+    ("balance too old", "2,170,170.500,150,7,2", "2,170,170.500,109,7,0", (2, "wrong"), "rule 17"),
+    ("balance of the future", "2,170,170.500,150,7,2", "2,170,170.500,171,7,2", (2, "wrong"), "rule 17"),
+    ("balance late", "2,170,170.500,150,7,2", "2,170,176.000,150,7,2", (2, "late"), "6.000 s after"),
+    ("expenditure wrong", "3,160,160.500,8,30", "3,160,160.500,8,31", (3, "wrong"), "rule 18: 30 for vehicle 1, day 5"),
+    ("expenditure late", "3,160,160.500,8,30", "3,160,170.001,8,30", (3, "late"), "the limit is 10 s"),
+    ("travel time wrong", "4,161,161.500,9,210,200", "4,161,161.500,9,221,200", (4, "wrong"), "rule 19: 210 s"),
+    ("travel toll wrong", "4,161,161.500,9,210,200", "4,161,161.500,9,210,211", (4, "wrong"), "rule 19"),
+    ("travel late", "4,161,161.500,9,210,200", "4,161,191.001,9,210,200", (4, "late"), "the limit is 30 s"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "fault", "rule"), [m[1:] for m in MUTATIONS], ids=[m[0] for m in MUTATIONS])
+def test_a_mutated_line_is_detected(run: Run, old: str, new: str | None, fault: tuple[int, str], rule: str) -> None:
+    lines = run.lines()
+    assert lines.count(old) == 1
+    run.rewrite([new if line == old else line for line in lines if line != old or new is not None])  # type: ignore[misc]
+    verdict = _judge(run)
+    assert not verdict.passes
+    assert _faults(verdict) == {fault: 1}
+    (example,) = verdict.tallies[fault[0]].examples
+    assert example.kind == fault[1]
+    assert rule in example.rule
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("0,1,120,120.500,30,2", "0,1,120,125.000,30,2"),
+        ("2,170,170.500,150,7,2", "2,170,170.500,170,7,2"),
+        ("2,170,170.500,150,7,2", "2,170,170.500,149,7,0"),
+        ("2,170,170.500,150,7,2", "2,170,170.500,110,7,0"),
+        ("4,161,161.500,9,210,200", "4,161,191.500,9,220,190"),
+    ],
+)
+def test_every_other_right_answer_is_accepted(run: Run, old: str, new: str) -> None:
+    run.rewrite([new if line == old else line for line in run.lines()])
+    assert _faults(_judge(run)) in ({}, {(4, "late"): 1})
+
+
+@pytest.mark.parametrize("answer_type", range(5))
+def test_a_repeated_line_is_extra(run: Run, answer_type: int) -> None:
+    again = next(line for line in run.lines() if line.startswith(f"{answer_type},"))
+    run.rewrite([*run.lines(), again])
+    verdict = _judge(run)
+    assert _faults(verdict) == {(answer_type, "extra"): 1}
+    assert "more often than it was asked for" in verdict.tallies[answer_type].examples[0].rule
+
+
+def test_answers_nobody_asked_for(run: Run) -> None:
+    run.rewrite(
+        [*run.lines(), "0,1,121,121.5,30,2", "1,121,121.5,1,0,15,0", "2,5,5.5,5,7,0", "3,5,5.5,8,0", "4,5,5.5,9,0,0"]
+    )
+    assert _faults(_judge(run)) == {(t, "extra"): 1 for t in range(5)}
+
+
+def test_any_accident_in_range_is_right(tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == "several accidents in range")
+    run = right_run(City(tuple(case.events)), tmp_path)
+    lines = run.lines()
+    assert "1,120,120.500,1,0,52,0" in lines
+    run.rewrite([line.replace("1,120,120.500,1,0,52,0", "1,120,120.500,1,0,54,0") for line in lines])
+    assert _judge(run).passes
+
+
+def test_repeated_query_ids_pair_by_time_and_by_what_fits(tmp_path: Path) -> None:
+    """Vehicles 1 (balance 2) and 2 (balance 0) ask with one QID in one second: either order of the answers is right."""
+    events = [*crowd(51, 60, 10), report(120, 1, 10), report(150, 1, 11), balance(300, 1, 7), balance(300, 2, 7)]
+    run = right_run(City(tuple(events)), tmp_path)
+    assert _judge(run).passes
+    run.rewrite(run.lines()[::-1])
+    assert _judge(run).passes
+    run.rewrite([line.replace("300,7,0", "300,7,2") for line in run.lines()])
+    assert _faults(_judge(run)) == {(2, "wrong"): 1}
+
+
+def test_dirty_lines_fail_the_run_with_their_number(run: Run) -> None:
+    lines = run.lines()
+    run.rewrite([*lines[:3], "not an answer", *lines[3:], "0,1"])
+    verdict = _judge(run)
+    assert not verdict.passes
+    assert not _faults(verdict)
+    assert [(fault["line"], fault["reason"]) for fault in verdict.faults] == [
+        (4, "the type is no integer"),
+        (len(lines) + 2, "type 0 has 6 fields in dialect paper"),
+    ]
+
+
+def test_a_window_is_judged_alone(run: Run) -> None:
+    """What lies before the window still counts: the balance of second 170 knows of the charge at 150."""
+    inside = [line for line in run.lines() if 160 <= int(line.split(",")[2 if line[0] == "0" else 1]) < 301]
+    run.rewrite(inside)
+    verdict = _judge(run, first=160, until=301)
+    assert verdict.passes, _faults(verdict)
+    assert verdict.tallies[2].counts["right"] == 2
+    assert not _judge(run).passes
+    run.rewrite([*inside, "0,1,120,120.500,30,2"])
+    verdict = _judge(run, first=160, until=301)
+    assert verdict.passes
+    assert verdict.tallies[0].outside == 1
+    with pytest.raises(ArterialError, match="is empty"):
+        _judge(run, first=5, until=5)
+
+
+def test_without_history_unknown_keys_are_expected(run: Run) -> None:
+    verdict = validate(run.data, run.output)
+    assert _faults(verdict) == {(3, "wrong"): 1, (4, "wrong"): 1}
+    assert [note.split(":")[0] for note in verdict.notes] == ["No --tolls", "No --segments"]
+    run.rewrite([line.replace("9,210,200", "9,-1,-1").replace("8,30", "8,0") for line in run.lines()])
+    assert validate(run.data, run.output).passes
+
+
+def test_untimed_outputs_are_judged_but_for_their_times(run: Run) -> None:
+    run.rewrite([line.replace("0,1,120,120.500", "0,1,120,3.000") for line in run.lines()])
+    assert not _judge(run).passes
+    verdict = _judge(run, timed=False)
+    assert verdict.passes
+    assert verdict.notes == ["Response times are not judged (--untimed)."]
+
+
+def test_a_replicated_run(tmp_path: Path) -> None:
+    """The events thrice: vehicles (up to 1050) are 10,000 apart, query ids (up to 9) 10, expressways 1."""
+    run = right_run(_city(), tmp_path)
+    vid, qid, xway = 10_000, 10, 1
+    lines = run.lines()
+    for replica in (1, 2):
+        for line in list(run.lines()):
+            parts = [float(part) if "." in part else int(part) for part in line.split(",")]
+            for place, step in {0: {1: vid}, 1: {3: vid, 4: xway}, 2: {4: qid}, 3: {3: qid}, 4: {3: qid}}[
+                parts[0]
+            ].items():
+                parts[place] += replica * step
+            lines.append(",".join(map(str, parts)))
+    run.rewrite(lines)
+    verdict = _judge(run, replicate=3)
+    assert verdict.passes, _faults(verdict)
+    assert verdict.tallies[0].counts["right"] == 3 * 57
+    assert verdict.xways == 3
+    assert _faults(_judge(run, replicate=4)) == {
+        (0, "missing"): 57,
+        (1, "missing"): 2,
+        (2, "missing"): 2,
+        (3, "missing"): 1,
+        (4, "missing"): 1,
+    }
+    run.rewrite([line for line in lines if not line.startswith("0,20001,150")])
+    assert _faults(_judge(run, replicate=3)) == {(0, "missing"): 1}
+    with pytest.raises(ArterialError, match="1 or more"):
+        _judge(run, replicate=0)
+
+
+@pytest.mark.parametrize("dialect_name", DIALECTS)
+@pytest.mark.parametrize("profile_name", ["spec", "walmart", "thesis2003"])
+def test_right_answers_pass_in_every_profile_and_dialect(tmp_path: Path, profile_name: str, dialect_name: str) -> None:
+    for seed in range(6):
+        of, profile = dialect(dialect_name), small(profile_name)
+        run = right_run(generate(seed), tmp_path / str(seed), profile, of)
+        verdict = _judge(run, profile=profile, dialect=of)
+        assert verdict.passes, (seed, _faults(verdict), verdict.faults, [t.examples for t in verdict.tallies.values()])
+
+
+def test_spark_judges_as_this_process_does(spark: SparkSession, tmp_path: Path) -> None:
+    for seed in range(2):
+        run = right_run(generate(seed), tmp_path / str(seed), small("spec"))
+        lines = run.lines()
+        run.rewrite([*lines[5:], lines[-1], "dirt"])
+        told: list[float] = []
+        here = _judge(run, profile=small("spec"))
+        there = _judge(run, profile=small("spec"), spark=spark, progress=told.append)
+        assert _faults(here) == _faults(there)
+        assert {**here.as_json(), "seconds": 0} == {**there.as_json(), "seconds": 0}
+        assert told[-1] == 1.0
+
+
+def test_a_mistake_in_a_task_is_told_as_such(spark: SparkSession, run: Run) -> None:
+    run.tolls.write_text("one,two\n")
+    for session in (None, spark):
+        with pytest.raises(ArterialError, match="not a TollHistory"):
+            _judge(run, spark=session)
