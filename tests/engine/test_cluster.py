@@ -51,8 +51,8 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     started = []
     try:
         for command in commands:
-            log = (tmp_path / f"{len(started)}.log").open("wb")
-            started.append(subprocess.Popen([spark_class, *command], env=_environment(), stdout=log, stderr=log))
+            with (tmp_path / f"{len(started)}.log").open("wb") as log:
+                started.append(subprocess.Popen([spark_class, *command], env=_environment(), stdout=log, stderr=log))
             if len(started) == 1:
                 _until_open(port)
         yield address

@@ -20,6 +20,8 @@ DEFAULT_MASTER = "local[*,4]"
 
 _CHECKPOINT = "org.apache.spark.sql.execution.streaming.checkpointing"
 _LOG = Path(__file__).with_name("log4j2.properties").as_uri()
+# G1 takes a sorter's page for a humongous object and begins a marking cycle in every other step.
+_JAVA = "-XX:+UseParallelGC -Djdk.lang.Process.launchMechanism=VFORK"
 _STATE = "org.apache.spark.sql.execution.streaming.state"
 
 # docs/decisions/0002-spark-settings.md says what each of these was measured to bring.
@@ -39,7 +41,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
-    "spark.driver.extraJavaOptions": f"-Djdk.lang.Process.launchMechanism=VFORK -Dlog4j2.configurationFile={_LOG}",
+    "spark.driver.extraJavaOptions": f"{_JAVA} -Dlog4j2.configurationFile={_LOG}",
+    "spark.executor.extraJavaOptions": _JAVA,
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
