@@ -1,10 +1,10 @@
 """The state of one slot of one level in Spark's state store (decision 2).
 
 One `MapState` holds it all. Under the empty key lies the index: which chunks there are, the stamp of the step that
-wrote each, and the small ones whole; under their names the others. A worker keeps what it decoded under the same stamps
-in a cache of the process, so a step costs one read and, if it changed anything, one write, plus one for each large
-chunk it touched. A worker that lost its turn reads again. A state variable costs Spark some milliseconds in every step and
-slot, so there is only one.
+wrote each, and the small ones whole; under their names the others. A worker keeps what it decoded under the same
+stamps in a cache of the process, so a step costs one read and, if it changed anything, one write, plus one for each
+large chunk it touched. A worker that lost its turn reads again. A state variable costs Spark some milliseconds in
+every step and slot, so there is only one.
 """
 
 from __future__ import annotations
