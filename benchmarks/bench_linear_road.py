@@ -13,9 +13,11 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from arterial.linearroad.kernels.host import LinearRoadKernels
@@ -26,6 +28,7 @@ SECONDS = 600
 WINDOW = (480, 600)
 MANY = int(os.environ.get("ARTERIAL_BENCH_L", "128"))
 FREE_REPLICAS = 8
+SHARD_REPLICAS = 64
 
 
 def measure() -> list[Figure]:
@@ -94,15 +97,16 @@ def _warm(_: int) -> None:
 
 def _bare_shard(city: str) -> int:
     events = pl.read_parquet(Path(city) / "events" / "*.parquet").filter((pl.col("type") == 0) & (pl.col("time") < 240))
-    parts = [
-        {name: pl.concat([second[name] + (r * 10**7 if name == "vid" else r if name == "xway" else 0) for r in range(64)])
-         for name in ("time", "vid", "speed", "xway", "lane", "dir", "seg", "pos")}
-        for (_,), second in sorted(events.group_by("time", maintain_order=True), key=lambda group: group[0])
-    ]  # fmt: skip
+    columns = {name: events[name].to_numpy() for name in ("time", "vid", "speed", "xway", "lane", "dir", "seg", "pos")}
+    bounds = np.searchsorted(columns["time"], np.arange(241))
+    replica = np.arange(SHARD_REPLICAS)
     host = LinearRoadKernels()
-    for part in parts:
-        host.feed({name: values.to_numpy() for name, values in part.items()})
-    return 64 * len(events)
+    for first, last in pairwise(bounds.tolist()):
+        second = {name: np.repeat(values[first:last], SHARD_REPLICAS) for name, values in columns.items()}
+        second["vid"] = second["vid"] + np.tile(replica * 10**7, last - first)
+        second["xway"] = second["xway"] + np.tile(replica, last - first)
+        host.feed(second)
+    return SHARD_REPLICAS * len(events)
 
 
 def _arterial(*words: object) -> str:

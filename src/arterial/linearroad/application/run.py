@@ -23,8 +23,9 @@ from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_
 from arterial.linearroad.application.figures import response_times
 from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.clean_set import REJECTS_FILE
+from arterial.linearroad.cleaning import REJECT_SCHEMA
 from arterial.linearroad.convert import convert
-from arterial.linearroad.data import Data, open_data
+from arterial.linearroad.data import Data
 from arterial.linearroad.dialects import dialect as dialect_of
 from arterial.linearroad.event_files import writing
 from arterial.linearroad.event_sources import is_data_set
@@ -84,6 +85,9 @@ class LinearRoadRun:
         if not self._counts.exists():
             count_seconds(self.data, self._counts)
         self._begun = time.time()
+        self._flat = FlatFiles(options.out.absolute(), self.dialect, (self.work / "parts").absolute())
+        self._warm_up = 0 if self.resumed else FREE_WARM_UP_STEPS if options.speed == MAX else WARM_UP_STEPS
+        self._step_ends: list[float] = []
         self._run = self._start(spark)
 
     @property
@@ -121,19 +125,16 @@ class LinearRoadRun:
         return figures
 
     def _start(self, spark: SparkSession | None) -> Run:
-        freely = self.options.speed == MAX
         clock = RunClock((self.work / "clock.json").absolute(), self.options.begin, self.options.speed)
-        parts = (self.work / "parts").absolute()
-        flat = FlatFiles(self.options.out.absolute(), self.dialect, parts)
         feed: dict[str, Any] = {
             "folder": self.data.folder.absolute(),
             "clock": clock,
             "until": self.until,
             "replication": self.replication,
             "counts": self._counts.absolute(),
-            "warm_up": 0 if self.resumed else FREE_WARM_UP_STEPS if freely else WARM_UP_STEPS,
+            "warm_up": self._warm_up,
         }
-        sinks = {TABLE_OF_TYPE[t]: AnswerSink(t, self.dialect, parts, clock) for t in TABLE_OF_TYPE}
+        sinks = {TABLE_OF_TYPE[t]: AnswerSink(t, self.dialect, self._flat.parts, clock) for t in self.dialect.types}
         network = linear_road_network(self.profile, self.history, balance_at=self.dialect.balance_at)
         return run_network(
             network,
@@ -142,21 +143,27 @@ class LinearRoadRun:
             self.work / "checkpoint",
             Settings(shards=self.options.shards, train_size=TRAIN_SIZE),
             spark=spark,
-            after_step=flat.append,
+            after_step=self._step_done,
         )
+
+    def _step_done(self, step: int) -> None:
+        self._flat.append(step)
+        self._step_ends.append(time.time())
+
+    def _streaming_seconds(self) -> float:
+        """From the end of the warm-up to that of the last step."""
+        began = self._step_ends[self._warm_up - 1] if 0 < self._warm_up <= len(self._step_ends) else self._begun
+        return round((self._step_ends or [began])[-1] - began, 3)
 
     def _prepared_data(self) -> Data:
         """The data set itself, or a clean one made from what others wrote."""
         rejects = self.options.out / REJECTS_FILE
-        if is_data_set(self.options.data):
-            with writing(rejects):
-                rejects.write_text("file,line,reason,text\n")
-            return open_data(self.options.data)
-        folder = self.work / "data"
+        folder = self.options.data if is_data_set(self.options.data) else self.work / "data"
         if not folder.exists():
+            convert(self.options.data, folder, disorder=self.options.disorder, rejects=rejects, force=True)
+        if not rejects.exists():
             with writing(rejects):
-                rejects.write_text("file,line,reason,text\n")
-            convert(self.options.data, folder, disorder=self.options.disorder, rejects=rejects)
+                rejects.write_text(",".join(REJECT_SCHEMA.names) + "\n")
         return Data(folder, self.options.data)
 
     def _history(self) -> History:
@@ -187,10 +194,11 @@ class LinearRoadRun:
             "expressways": len(self.data.xways) * self.options.replicate,
             "notes": self.notes,
             "seconds": round(seconds, 3),
+            "streaming_seconds": self._streaming_seconds(),
             "reports": reports,
             "requests": said["boxes"]["requests"]["out"],
             "window_reports": self.options.replicate * reports_between(self._counts, self.options.begin, self.until),
-            "reports_per_second": round(reports / seconds) if seconds else 0,
+            "reports_per_second": round(reports / max(self._streaming_seconds(), 1e-3)),
             "steps": said["steps"],
             "rejected": cleaning.rejected if cleaning and not is_data_set(self.options.data) else {},
             "responses": response_times(self.options.out, self.dialect),
