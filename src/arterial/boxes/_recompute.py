@@ -12,7 +12,7 @@ from arterial.boxes._accumulate import WINDOW, accumulate, accumulator_schema
 from arterial.boxes._groups import codes, slots_of, touched
 from arterial.boxes._order import Held, instants
 from arterial.boxes._table import KeyedTable
-from arterial.boxes._windows import closed_windows
+from arterial.boxes._windows import closed_windows, no_windows
 from arterial.network.aggregate import Aggregation
 from arterial.network.box import Stream
 from arterial.network.function import call_on_window
@@ -34,10 +34,10 @@ def slide_by_time(
     done = BEGIN if clock is None else int(clock["window"][0])
     closed = _last_closed(train.through, advance, size, held)
     if closed <= done:
-        return Train(_nothing(plan, stream), train.through)
+        return Train(no_windows(plan, stream), train.through)
     state.put("closed", "", {"window": np.array([closed])})
     waiting = held.all()
-    made = _nothing(plan, stream)
+    made = no_windows(plan, stream)
     if waiting:
         tuples = pl.concat(waiting)
         times = instants(tuples, stream.time)
@@ -55,7 +55,7 @@ def slide_by_tuples(
 ) -> Train:
     """Windows of `size` tuples of a group, one beginning with every `advance`-th tuple, that the train fills."""
     if not len(train):
-        return Train(_nothing(plan, stream), train.through)
+        return Train(no_windows(plan, stream), train.through)
     keys = stream.keyed_by
     needed = _needed(plan, stream)
     key_schema = {key: stream.schema[key].polars for key in keys}
@@ -80,7 +80,7 @@ def slide_by_tuples(
     first = np.maximum(first, (before[group] - size) // advance + 1)
     last = np.minimum(place // advance, (after[group] - size) // advance)
     rows, windows = _expand(first, last)
-    made = _nothing(plan, stream)
+    made = no_windows(plan, stream)
     if len(rows):
         times = instants(tuples, stream.time)
         made = _compute(box, plan, stream, tuples[rows], windows, lambda _, end: times[rows[end]], 1, rows)
@@ -96,16 +96,6 @@ def slide_by_tuples(
 
 def _needed(plan: Aggregation, stream: Stream) -> list[str]:
     return list(dict.fromkeys([*stream.keyed_by, stream.time, *plan.reads]))
-
-
-def _nothing(plan: Aggregation, stream: Stream) -> pl.DataFrame:
-    windows = pl.DataFrame(schema=accumulator_schema(plan, stream.schema, stream.keyed_by))
-    more = {
-        name: pl.Series(name, [], dtype=field.type.polars)
-        for function, names in plan.functions
-        for name, field in zip(names, function.produces, strict=True)
-    }
-    return closed_windows(plan, stream, windows, np.zeros(0, np.int64), 1, more)
 
 
 def _last_closed(through: int, advance: int, size: int, held: Held) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import polars as pl
 
@@ -57,9 +59,10 @@ def tumble_by_time(plan: Aggregation, stream: Stream, train: Train, state: State
     """The windows of that length of time that end by the train's `through`."""
     keys = stream.keyed_by
     table = _open_windows(plan, stream, state)
-    opened = table.read()
-    windows = instants(train.tuples, stream.time) // every
-    rows, slots = accumulate(plan, keys, opened, train.tuples, windows)
+    rows, slots = table.read(), np.zeros(0, np.int64)
+    if len(train):
+        windows = instants(train.tuples, stream.time) // every
+        rows, slots = accumulate(plan, keys, rows, train.tuples, windows)
     last = (rows[WINDOW].to_numpy() + 1) * every - 1
     closed = last <= train.through
     if closed.any():
@@ -70,11 +73,13 @@ def tumble_by_time(plan: Aggregation, stream: Stream, train: Train, state: State
         return Train(closed_windows(plan, stream, ended[order], last[closed][order], every), train.through)
     if len(train):
         table.write(rows, rows[touched(slots, rows.height)])
-    return Train(closed_windows(plan, stream, rows.clear(), last[:0], every), train.through)
+    return Train(no_windows(plan, stream), train.through)
 
 
 def tumble_by_tuples(plan: Aggregation, stream: Stream, train: Train, state: State, size: int) -> Train:
     """The windows of so many tuples that the train fills."""
+    if not len(train):
+        return Train(no_windows(plan, stream), train.through)
     keys = stream.keyed_by
     table = _open_windows(plan, stream, state)
     opened = table.read()
@@ -94,16 +99,25 @@ def tumble_by_tuples(plan: Aggregation, stream: Stream, train: Train, state: Sta
     order = order[np.argsort(closing[order], kind="stable")]
     times = instants(tuples, stream.time)[closing[order]]
     made = closed_windows(plan, stream, rows[order], times, 1)
-    if len(train):
-        still = rows.filter(pl.Series(~full)).with_columns(pl.lit(0, pl.Int64).alias(WINDOW))
-        changed_rows = touched(slots, rows.height)
-        gone = rows[changed_rows].filter(pl.Series(full[changed_rows]))
-        gone = gone.with_columns(pl.lit(0, pl.Int64).alias(WINDOW), pl.lit(0, pl.Int64).alias(SIZE))
-        changed = (
-            rows[changed_rows].filter(pl.Series(~full[changed_rows])).with_columns(pl.lit(0, pl.Int64).alias(WINDOW))
-        )
-        table.write(still, pl.concat([gone, changed]))
+    still = rows.filter(pl.Series(~full)).with_columns(pl.lit(0, pl.Int64).alias(WINDOW))
+    changed_rows = touched(slots, rows.height)
+    gone = rows[changed_rows].filter(pl.Series(full[changed_rows]))
+    gone = gone.with_columns(pl.lit(0, pl.Int64).alias(WINDOW), pl.lit(0, pl.Int64).alias(SIZE))
+    changed = rows[changed_rows].filter(pl.Series(~full[changed_rows])).with_columns(pl.lit(0, pl.Int64).alias(WINDOW))
+    table.write(still, pl.concat([gone, changed]))
     return Train(made, train.through)
+
+
+@lru_cache(maxsize=256)
+def no_windows(plan: Aggregation, stream: Stream) -> pl.DataFrame:
+    """What leaves when no window was closed."""
+    windows = pl.DataFrame(schema=accumulator_schema(plan, stream.schema, stream.keyed_by))
+    more = {
+        name: pl.Series(name, [], dtype=field.type.polars)
+        for function, names in plan.functions
+        for name, field in zip(names, function.produces, strict=True)
+    }
+    return closed_windows(plan, stream, windows, np.zeros(0, np.int64), 1, more)
 
 
 def closed_windows(

@@ -14,7 +14,7 @@ from arterial.boxes._accumulate import SIZE, WINDOW, accumulator_schema
 from arterial.boxes._order import instants
 from arterial.boxes._running import latest, run
 from arterial.boxes._table import KeyedTable
-from arterial.boxes._windows import check_window, closed_windows, window_plan, window_stream
+from arterial.boxes._windows import check_window, closed_windows, no_windows, window_plan, window_stream
 from arterial.errors import NetworkError
 from arterial.network.aggregate import HOLISTIC, Values
 from arterial.network.box import IN, OUT, Box, Stream
@@ -57,6 +57,8 @@ class Latch(Box):
         schema = accumulator_schema(plan, stream.schema, keys)
         table = KeyedTable(state, "groups", schema, keys, SIZE)
         known = table.read()
+        if not len(train) and (self.size is not None or not known.height):
+            return {OUT: Train(no_windows(plan, stream), train.through)}
         after, groups, count = run(plan, keys, known, train.tuples)
         times = instants(train.tuples, stream.time)
         windows = times // length if self.size is None else np.zeros(len(times), np.int64)

@@ -77,6 +77,10 @@ class WaitFor(Box):
         through = min(train.through for train in trains.values())
         tuples = Held(state, "in.ahead", stream.time).next(trains[IN], through)
         others = Held(state, "until.ahead", until.time).next(trains[UNTIL], through)
+        kind = time_field(stream.time, stream.schema[stream.time]).type.polars
+        if not tuples.height and not others.height and through != END:
+            nothing = tuples.with_columns(pl.lit(None, dtype=kind).alias(self.time))
+            return {OUT: Train(nothing, through), UNMET: Train(tuples, unordered_through(through))}
         waiting = KeyedTable(state, "waiting", stream.schema.polars() | _SERIAL, ("@serial",), "@alive")
         latest = KeyedTable(state, "latest", until.schema.polars() | _ALIVE, until.keyed_by, "@alive")
         old, known = waiting.read(), latest.read()
@@ -92,7 +96,6 @@ class WaitFor(Box):
         free = release < END
         order = np.flatnonzero(free)
         order = order[np.argsort(release[order], kind="stable")]
-        kind = time_field(stream.time, stream.schema[stream.time]).type.polars
         out = everyone[order].select(stream.schema.names)
         out = out.with_columns(pl.Series(self.time, release[order], dtype=pl.Int64).cast(kind))
         still = everyone.filter(pl.Series(~free))
