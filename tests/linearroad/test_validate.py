@@ -84,7 +84,7 @@ MUTATIONS = [
     ("balance too old", "2,170,170.500,150,7,2", "2,170,170.500,109,7,0", (2, "wrong"), "rule 17"),
     ("balance of the future", "2,170,170.500,150,7,2", "2,170,170.500,171,7,2", (2, "wrong"), "rule 17"),
     ("balance late", "2,170,170.500,150,7,2", "2,170,176.000,150,7,2", (2, "late"), "6.000 s after"),
-    ("expenditure wrong", "3,160,160.500,8,30", "3,160,160.500,8,31", (3, "wrong"), "rule 18: 30"),
+    ("expenditure wrong", "3,160,160.500,8,30", "3,160,160.500,8,31", (3, "wrong"), "rule 18: 30 for vehicle 1, day 5"),
     ("expenditure late", "3,160,160.500,8,30", "3,160,170.001,8,30", (3, "late"), "the limit is 10 s"),
     ("travel time wrong", "4,161,161.500,9,210,200", "4,161,161.500,9,221,200", (4, "wrong"), "rule 19: 210 s"),
     ("travel toll wrong", "4,161,161.500,9,210,200", "4,161,161.500,9,210,211", (4, "wrong"), "rule 19"),
@@ -198,6 +198,37 @@ def test_untimed_outputs_are_judged_but_for_their_times(run: Run) -> None:
     verdict = _judge(run, timed=False)
     assert verdict.passes
     assert verdict.notes == ["Response times are not judged (--untimed)."]
+
+
+def test_a_replicated_run(tmp_path: Path) -> None:
+    """The events thrice: vehicles (up to 1050) are 10,000 apart, query ids (up to 9) 10, expressways 1."""
+    run = right_run(_city(), tmp_path)
+    vid, qid, xway = 10_000, 10, 1
+    lines = run.lines()
+    for replica in (1, 2):
+        for line in list(run.lines()):
+            parts = [float(part) if "." in part else int(part) for part in line.split(",")]
+            for place, step in {0: {1: vid}, 1: {3: vid, 4: xway}, 2: {4: qid}, 3: {3: qid}, 4: {3: qid}}[
+                parts[0]
+            ].items():
+                parts[place] += replica * step
+            lines.append(",".join(map(str, parts)))
+    run.rewrite(lines)
+    verdict = _judge(run, replicate=3)
+    assert verdict.passes, _faults(verdict)
+    assert verdict.tallies[0].counts["right"] == 3 * 57
+    assert verdict.xways == 3
+    assert _faults(_judge(run, replicate=4)) == {
+        (0, "missing"): 57,
+        (1, "missing"): 2,
+        (2, "missing"): 2,
+        (3, "missing"): 1,
+        (4, "missing"): 1,
+    }
+    run.rewrite([line for line in lines if not line.startswith("0,20001,150")])
+    assert _faults(_judge(run, replicate=3)) == {(0, "missing"): 1}
+    with pytest.raises(ArterialError, match="1 or more"):
+        _judge(run, replicate=0)
 
 
 @pytest.mark.parametrize("dialect_name", DIALECTS)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from arterial.linearroad.validate import Verdict
 
 WIDTH = 132
+SMALL_EVENTS = 300_000
 
 
 def validate(
@@ -36,6 +37,9 @@ def validate(
     untimed: bool = typer.Option(
         False, "--untimed", help="Do not judge response times: the run was not paced by the clock."
     ),
+    replicate: int = typer.Option(
+        1, "--replicate", min=1, metavar="K", help="The run repeated the data so often, with disjoint vehicles and ids."
+    ),
     disorder: int = typer.Option(
         0, "--disorder", min=0, metavar="SECONDS", help="How much older than an earlier line a line of input may be."
     ),
@@ -47,7 +51,8 @@ def validate(
 ) -> None:
     """Judge the output of any system against its input: every answer and every response time.
 
-    Exit code 0 only if the run passes: nothing missing, extra, wrong or late, and no line that is no answer.
+    A Spark job; an input of up to 300,000 events is judged in this process. Exit code 0 only if the run passes: nothing
+    missing, extra, wrong or late, and no line that is no answer.
     """
     from arterial.cli.progress import Bar
     from arterial.engine.session import spark_session
@@ -62,7 +67,8 @@ def validate(
     written = dialect_of(dialect)
     output_files(output)
     events = open_data(data, disorder=disorder)
-    spark = spark_session("arterial linear-road validate")
+    # A small input is judged before Spark would have started.
+    spark = spark_session("arterial linear-road validate") if events.events * replicate > SMALL_EVENTS else None
     with Bar("validating", total=100, unit="%", quiet=json_output) as bar:
         verdict = judge(
             events,
@@ -74,6 +80,7 @@ def validate(
             first=first,
             until=until,
             timed=not untimed,
+            replicate=replicate,
             spark=spark,
             progress=lambda share: bar.to(100 * share),
         )
@@ -102,7 +109,7 @@ def _print(verdict: Verdict, report: Path | None) -> None:
             console.print(f"  got      {fields(example.got)}", markup=False)
             console.print(f"  {example.rule}", markup=False)
     for reason, count in verdict.fault_counts.items():
-        console.print(f"{count:,} lines are no answers: {reason}", markup=False)
+        console.print(f"{count:,} line{'s are no answers' if count != 1 else ' is no answer'}: {reason}", markup=False)
     for fault in verdict.faults[:5]:
         console.print(f"  {fault['file']}:{fault['line']}: {fault['reason']}: {fault['text']}", markup=False)
     if verdict.rejected:

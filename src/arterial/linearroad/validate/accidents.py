@@ -49,7 +49,7 @@ def all_accidents(chains: Chains, profile: Profile) -> Intervals:
     """Rules 10–12 of `spec`: when at least two vehicles were stopped at one lane and position."""
     chosen = stopped(chains) & np.isin(chains.reports.lane, profile.accident_lanes)
     at = chains.reports.take(chosen)
-    spot = at.lane * EXPRESSWAY_FEET + at.pos
+    spot = at.lane.astype(np.int64) * EXPRESSWAY_FEET + at.pos
     order = np.lexsort((at.time, at.vid, spot))
     spot, vid, time = spot[order], at.vid[order], at.time[order]
     # Each report stops its vehicle for 30 s; what touches is one stop.
@@ -147,7 +147,7 @@ def _first_two_cars(chains: Chains, minutes: int) -> Flags:
 
 def _left_a_stop(reports: Reports, fourth: Flags) -> Flags:
     """Whether the report before came from a place at which its vehicle was stopped at some time."""
-    places = pl.DataFrame({"vid": reports.vid, "spot": reports.lane * EXPRESSWAY_FEET + reports.pos})
+    places = pl.DataFrame({"vid": reports.vid, "spot": reports.lane.astype(np.int64) * EXPRESSWAY_FEET + reports.pos})
     known = places.filter(pl.Series(fourth)).unique().with_columns(known=pl.lit(True))
     there = (
         places.join(known, on=["vid", "spot"], how="left", maintain_order="left")["known"].fill_null(False).to_numpy()

@@ -7,6 +7,7 @@ then a comparison of neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from arterial.linearroad.city import ENTRANCE_LANE, EXIT_LANE
 from arterial.linearroad.profiles import Profile
 
-Ints = NDArray[np.int64]
+# Integers, as wide as the input has them: arithmetic that could outgrow 16 or 32 bits says so.
+Ints = NDArray[np.signedinteger[Any]]
 Flags = NDArray[np.bool_]
 
 
@@ -44,7 +46,7 @@ REPORT_COLUMNS = ("time", "vid", "speed", "lane", "seg", "pos")
 
 def reports_of(frame: pl.DataFrame) -> Reports:
     """Reports from their columns, in the order of the input."""
-    time, vid, speed, lane, seg, pos = (frame[name].to_numpy().astype(np.int64) for name in REPORT_COLUMNS)
+    time, vid, speed, lane, seg, pos = (frame[name].to_numpy() for name in REPORT_COLUMNS)
     return Reports(time, vid, speed, lane, seg, pos, np.arange(frame.height))
 
 
@@ -77,7 +79,7 @@ def chains(reports: Reports, profile: Profile) -> Chains:
 
 def _exact(reports: Reports, gap: int) -> Chains:
     # One number for (vehicle, second modulo gap, place in the chain): a successor's is greater by exactly one.
-    steps = reports.time // gap
+    steps = reports.time.astype(np.int64) // gap
     # One step more than there are keeps the last of a chain apart from the first of the next.
     length = int(steps.max(initial=0)) + 2
     key = (_codes(reports.vid, gap * length) * gap + reports.time % gap) * length + steps

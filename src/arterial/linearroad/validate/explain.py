@@ -49,9 +49,13 @@ def explain_wrong(answer_type: int, expected: Row, got: Row, profile: Profile, *
     elif answer_type == BALANCE and not early:
         reasons.append(f"rule 17: right are {expected['right']}")
     elif answer_type == EXPENDITURE and not early:
-        reasons.append(f"rule 18: {expected['balance']}")
+        key = f"vehicle {expected['vid']}, day {expected['day']}, expressway {expected['xway']}"
+        reasons.append(f"rule 18: {expected['balance']} for {key}")
     elif answer_type == TRAVEL_TIME and not early:
-        reasons.append(f"rule 19: {expected['travel_time']} s and toll {expected['toll']}, each within max(1, 5 %)")
+        if expected["travel_time"] < 0:
+            reasons.append("rule 19: a segment on the way has no history at its minute: -1, -1")
+        else:
+            reasons.append(f"rule 19: {expected['travel_time']} s and toll {expected['toll']}, each within max(1, 5 %)")
     name = "" if profile.name == "spec" else f" (profile {profile.name})"
     return "; ".join(reasons) + name
 

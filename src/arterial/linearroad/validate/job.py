@@ -19,24 +19,16 @@ from arterial.errors import DataError, MachineError
 from arterial.linearroad.answers import TRAVEL_TIME
 from arterial.linearroad.city import EAST, WEST
 from arterial.linearroad.dialects import KEPT_FAULTS, PAPER, Dialect, chunks_of, output_files
-from arterial.linearroad.events import EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
+from arterial.linearroad.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
 from arterial.linearroad.profiles import SPEC, Profile
 from arterial.linearroad.validate.expected import requests_of
+from arterial.linearroad.validate.gather import gather
 from arterial.linearroad.validate.history import history_files, is_parquet
 from arterial.linearroad.validate.judge import Terms
-from arterial.linearroad.validate.parcels import Parcel, send
-from arterial.linearroad.validate.stages import (
-    Asked,
-    JourneysOf,
-    LinesOf,
-    Plan,
-    Task,
-    TollsOf,
-    TrafficOf,
-    gather,
-    judge_requests,
-    judge_vehicles,
-)
+from arterial.linearroad.validate.parcels import Parcel
+from arterial.linearroad.validate.plan import Asked, JourneysOf, LinesOf, Plan, RequestsOf, Task, TollsOf, TrafficOf
+from arterial.linearroad.validate.replicas import replicas_of
+from arterial.linearroad.validate.stages import judge_requests, judge_vehicles
 from arterial.linearroad.validate.tallies import tally_from
 from arterial.linearroad.validate.verdict import Tally, Verdict
 
@@ -64,6 +56,7 @@ def validate(
     first: int | None = None,
     until: int | None = None,
     timed: bool = True,
+    replicate: int = 1,
     spark: SparkSession | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
@@ -71,6 +64,7 @@ def validate(
 
     Answers of the seconds [first, until) are judged; input before counts for the state. `timed` is False for outputs
     of a run that was not paced by the clock: response times are then not judged. `progress` is told the share done.
+    `replicate` is the run's: the data so many times, each with numbers of its own.
     """
     started = time.monotonic()
     end = data.last_second + 1
@@ -83,14 +77,10 @@ def validate(
     )
     if terms.until <= terms.first:
         raise DataError(f"The window [{terms.first}, {terms.until}) is empty: --from must be before --until.")
-    plan = Plan(terms, dialect, buckets=max(2, 2 * len(data.xways)))
+    plan = Plan(terms, dialect, replicas_of(data, replicate))
     asked = _asked(data, plan, spark)
     tasks = _tasks(data, output, tolls, segments, plan, asked)
-    # The requests to history are few and known here: they join the answers of the first stage.
-    known = [] if plan.today else list(send("expenditures", asked.expenditures, "qid", plan.buckets))
-    ends = (
-        _on_spark(spark, tasks, known, plan, asked, progress) if spark else _here(tasks, known, plan, asked, progress)
-    )
+    ends = _on_spark(spark, tasks, plan, asked, progress) if spark else _here(tasks, plan, asked, progress)
     lines, faults, fault_counts = _pieces(ends)
     cleaning = data.cleaning
     return Verdict(
@@ -103,8 +93,8 @@ def validate(
         lines=lines,
         faults=faults,
         fault_counts=fault_counts,
-        events=data.events,
-        xways=len(data.xways),
+        events=data.events * replicate,
+        xways=len(data.xways) * replicate,
         rejected=data.rejects.num_rows if cleaning is not None else 0,
         window=(terms.first, terms.until) if (first, until) != (None, None) else None,
         timed=timed,
@@ -114,8 +104,8 @@ def validate(
 
 
 def _asked(data: Data, plan: Plan, spark: SparkSession | None) -> Asked:
-    """The requests to history in the window."""
-    kinds = (EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST)
+    """The requests in the window."""
+    kinds = (BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST)
     terms = plan.terms
     if spark is not None:
         frame = data.spark_frame(spark)
@@ -130,7 +120,7 @@ def _asked(data: Data, plan: Plan, spark: SparkSession | None) -> Asked:
 
 def _tasks(data: Data, output: Path, tolls: Path | None, segments: Path | None, plan: Plan, asked: Asked) -> list[Task]:
     """What the first stage does, the longest tasks first."""
-    tasks: list[Task] = []
+    tasks: list[Task] = [RequestsOf()]
     if TRAVEL_TIME in plan.dialect.types and asked.travels.height:
         xways = tuple(asked.travels["xway"].unique().sort().to_list())
         files = tuple(history_files(segments, "segments")) if segments is not None else ()
@@ -148,8 +138,8 @@ def _tasks(data: Data, output: Path, tolls: Path | None, segments: Path | None, 
     return tasks
 
 
-def _here(tasks: list[Task], known: list[Parcel], plan: Plan, asked: Asked, progress: Progress | None) -> list[Parcel]:
-    gathered: list[Parcel] = [*known]
+def _here(tasks: list[Task], plan: Plan, asked: Asked, progress: Progress | None) -> list[Parcel]:
+    gathered: list[Parcel] = []
     for done, task in enumerate(tasks, start=1):
         gathered += gather(task, plan, asked)
         if progress:
@@ -157,14 +147,14 @@ def _here(tasks: list[Task], known: list[Parcel], plan: Plan, asked: Asked, prog
     for stage in (judge_vehicles, judge_requests):
         gathered = [
             parcel
-            for bucket in range(plan.buckets)
+            for bucket in range(plan.replicas.buckets)
             for parcel in stage([one for one in gathered if one.bucket == bucket], bucket, plan)
         ]
     return _checked(gathered)
 
 
 def _on_spark(
-    spark: SparkSession, tasks: list[Task], known: list[Parcel], plan: Plan, asked: Asked, progress: Progress | None
+    spark: SparkSession, tasks: list[Task], plan: Plan, asked: Asked, progress: Progress | None
 ) -> list[Parcel]:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -172,10 +162,7 @@ def _on_spark(
     def first_stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                if number == len(tasks):
-                    yield from _batches(known)
-                else:
-                    yield from _batches(gather(tasks[number], plan, asked))
+                yield from _batches(gather(tasks[number], plan, asked))
 
     def later_stage(stage: Callable[[Iterable[Parcel], int, Plan], Iterator[Parcel]]) -> Any:
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -188,11 +175,11 @@ def _on_spark(
         return run
 
     schema = "bucket int, kind string, payload binary"
-    numbers = spark.range(0, len(tasks) + 1, 1, numPartitions=len(tasks) + 1)
+    numbers = spark.range(0, len(tasks), 1, numPartitions=len(tasks))
     frame = numbers.mapInArrow(first_stage, schema)
     for stage in (judge_vehicles, judge_requests):
-        frame = frame.repartitionById(plan.buckets, frame.bucket).mapInArrow(later_stage(stage), schema)
-    total = len(tasks) + 1 + 2 * plan.buckets
+        frame = frame.repartitionById(plan.replicas.buckets, frame.bucket).mapInArrow(later_stage(stage), schema)
+    total = len(tasks) + 2 * plan.replicas.buckets
     try:
         with _Watch(spark, total, progress):
             rows = _collect(frame)
@@ -252,6 +239,8 @@ def _pieces(parcels: list[Parcel]) -> tuple[int, list[dict[str, Any]], dict[str,
 
 def _notes(tolls: Path | None, segments: Path | None, plan: Plan, asked: Asked) -> list[str]:
     notes = []
+    if plan.replicas.times > 1:
+        notes.append(f"The data was run {plan.replicas.times} times over, with disjoint vehicles and ids.")
     if not plan.terms.timed:
         notes.append("Response times are not judged (--untimed).")
     if plan.today:

@@ -19,6 +19,13 @@ from arterial.linearroad.validate.verdict import KEPT_EXAMPLES, Example, Tally, 
 # Emit is written with milliseconds; a hair more than the limit is not late.
 _HAIR = 1e-6
 _TOLERATED_SHARE = 0.05
+_OWN = ("number", "row", "charged", "reach")
+_JOURNEY = ("sinit", "send", "dow", "tod")
+_UNUSED: dict[int, tuple[str, ...]] = {
+    BALANCE: ("xway", "day", *_JOURNEY, "right"),
+    EXPENDITURE: _JOURNEY,
+    TRAVEL_TIME: ("day",),
+}
 
 
 @dataclass(frozen=True)
@@ -171,7 +178,7 @@ def _judge(
 
 def _missing_examples(answer_type: int, missing: pl.DataFrame, profile: Profile) -> list[Example]:
     return [
-        Example("missing", row["time"], _plain(row), None, explain_missing(answer_type, row, profile))
+        Example("missing", row["time"], _plain(row, answer_type), None, explain_missing(answer_type, row, profile))
         for row in _earliest(missing)
     ]
 
@@ -198,7 +205,7 @@ def _wrong_examples(
         right = expected.filter(pl.col("number") == row["number"]).row(0, named=True)
         came = got.filter(pl.col("row") == row["row"]).row(0, named=True)
         rule = explain_wrong(answer_type, right, came, profile, early=bool(early[row["row"]]))
-        examples.append(Example("wrong", row["time"], _plain(right), _plain(came), rule))
+        examples.append(Example("wrong", row["time"], _plain(right, answer_type), _plain(came), rule))
     return examples
 
 
@@ -213,6 +220,7 @@ def _earliest(rows: pl.DataFrame) -> list[dict[str, Any]]:
     return rows.bottom_k(KEPT_EXAMPLES, by="time").sort("time").to_dicts()
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without what only the validator needs."""
-    return {name: value for name, value in row.items() if name not in ("number", "row", "charged", "reach")}
+def _plain(row: dict[str, Any], answer_type: int | None = None) -> dict[str, Any]:
+    """A row without what only the validator needs, and of a request without the fields that its type does not have."""
+    unused = _UNUSED.get(answer_type, ()) if answer_type is not None else ()
+    return {name: value for name, value in row.items() if name not in (*_OWN, *unused)}

@@ -47,7 +47,8 @@ def headline(verdict: Verdict) -> str:
         if any(tally.counts[kind] for tally in verdict.tallies.values())
     ]
     if verdict.fault_counts:
-        found.append(f"{sum(verdict.fault_counts.values()):,} dirty lines")
+        dirty = sum(verdict.fault_counts.values())
+        found.append(f"{dirty:,} dirty line{'s' * (dirty != 1)}")
     return f"The run fails: {', '.join(found)}"
 
 
@@ -146,12 +147,14 @@ def _examples(page: Page, verdict: Verdict) -> None:
         return
     page.section("What is not as it should be", "The first of each kind, and the rule that decides.")
     for t, tally in verdict.tallies.items():
-        if tally.examples:
-            page.table(
-                ["", "second", "expected", "got", "who is right by which rule"],
-                [[e.kind, e.time, fields(e.expected), fields(e.got), e.rule] for e in tally.examples],
-                caption=f"Type {t}, {TITLE_OF_TYPE[t]}",
-            )
+        for kind in KINDS:
+            chosen = [example for example in tally.examples if example.kind == kind]
+            if chosen:
+                page.table(
+                    ["second", "expected", "got", "who is right by which rule"],
+                    [[e.time, fields(e.expected), fields(e.got), e.rule] for e in chosen],
+                    caption=f"{kind}: {TITLE_OF_TYPE[t]}, {len(chosen)} of {tally.counts[kind]:,}",
+                )
 
 
 def fields(row: dict[str, Any] | None) -> str:

@@ -14,7 +14,6 @@ import polars as pl
 
 # A parcel is one row of Spark's: small enough for its memory, large enough to be worth one.
 ROWS_A_PARCEL = 100_000
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Parcel(NamedTuple):
@@ -25,26 +24,20 @@ class Parcel(NamedTuple):
     payload: bytes
 
 
-def send(kind: str, table: pl.DataFrame, by: str, buckets: int) -> Iterator[Parcel]:
-    """A table, cut by the bucket of column `by`."""
+def pack(kind: str, table: pl.DataFrame, target: np.ndarray, buckets: int) -> Iterator[Parcel]:
+    """A table, cut by the bucket of each row."""
     if table.height == 0:
         return
-    target = bucket_of(table[by].to_numpy(), buckets)
     order = np.argsort(target, kind="stable")
-    sizes = np.bincount(target, minlength=buckets)
     ordered = table[order]
     start = 0
-    for bucket, size in enumerate(sizes.tolist()):
+    for bucket, size in enumerate(np.bincount(target, minlength=buckets).tolist()):
         for first in range(start, start + size, ROWS_A_PARCEL):
             piece = ordered.slice(first, min(ROWS_A_PARCEL, start + size - first))
-            yield Parcel(bucket, kind, _pack(piece))
+            store = io.BytesIO()
+            piece.write_ipc_stream(store, compression="lz4")
+            yield Parcel(bucket, kind, store.getvalue())
         start += size
-
-
-def bucket_of(key: np.ndarray, buckets: int) -> np.ndarray:
-    """The bucket of each key; neighbours are spread."""
-    mixed = np.asarray(key, np.int64).view(np.uint64) * _MIX
-    return ((mixed >> np.uint64(32)) % np.uint64(buckets)).astype(np.int64)
 
 
 def unpack(parcels: Iterable[Parcel], kind: str, schema: dict[str, Any]) -> pl.DataFrame:
@@ -52,9 +45,3 @@ def unpack(parcels: Iterable[Parcel], kind: str, schema: dict[str, Any]) -> pl.D
     tables = [pl.read_ipc_stream(io.BytesIO(parcel.payload)) for parcel in parcels if parcel.kind == kind]
     wanted = [pl.col(name).cast(dtype) for name, dtype in schema.items()]
     return pl.concat([pl.DataFrame(schema=schema), *(table.select(wanted) for table in tables)])
-
-
-def _pack(table: pl.DataFrame) -> bytes:
-    store = io.BytesIO()
-    table.write_ipc_stream(store, compression="lz4")
-    return store.getvalue()

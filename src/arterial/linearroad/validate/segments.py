@@ -5,42 +5,33 @@ A table has a row a minute and a column a segment. Minute M(t) is row t // 60, s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from arterial.linearroad.city import LAV_MINUTES, MINUTE_SECONDS, SEGMENTS
+from arterial.linearroad.city import LAV_MINUTES, MINUTE_SECONDS, REPORT_SECONDS, SEGMENTS
 from arterial.linearroad.profiles import Profile
-from arterial.linearroad.validate.chains import Chains, Ints
+from arterial.linearroad.validate.chains import Chains, Flags, Ints, Reports
 
 UNKNOWN = -1
+# Far more than the error of a mean of floats, far less than the distance of two different means.
+_CLOSE = 1e-6
 
 
 def segment_tables(chains: Chains, minutes: int, profile: Profile) -> tuple[Ints, Ints]:
     """The LAV of every minute and segment (UNKNOWN if nobody reported before), and the cars of that same minute."""
-    reports = chains.reports
-    seen = (
-        pl.DataFrame(
-            {
-                "vid": reports.vid,
-                "cell": reports.time // MINUTE_SECONDS * SEGMENTS + reports.seg,
-                "speed": reports.speed,
-            }
-        )
-        .group_by("vid", "cell")
-        .agg(pl.col("speed").sum().alias("sum"), pl.len().cast(pl.Int64).alias("reports"))
-    )
-    # All that the means need: how many vehicles of a cell reported how often, and the sum of their speeds.
-    cells = seen.group_by("cell", "reports").agg(pl.col("sum").sum(), pl.len().cast(pl.Int64).alias("vehicles"))
+    cells = _cells(chains.reports)
     cars = np.zeros(minutes * SEGMENTS, np.int64)
-    np.add.at(cars, cells["cell"].to_numpy(), cells["vehicles"].to_numpy())
+    np.add.at(cars, cells.cell, cells.vehicles)
     if len(chains.hidden):
         cars += _first_of_their_cell(chains, minutes)
-    lav = (
-        _lav_of_means(cells, minutes) if profile.lav_mean == "of_minute_means" else _lav_pooled(cells, minutes, profile)
-    )
+    by_minutes = profile.lav_mean == "of_minute_means"
+    lav = _lav_of_means(cells, minutes) if by_minutes else _lav_pooled(cells, minutes, profile)
     return lav, cars.reshape(minutes, SEGMENTS)
 
 
@@ -54,43 +45,99 @@ def toll_table(lav: Ints, cars: Ints, profile: Profile) -> Ints:
     return np.where(charged, profile.base_toll * (before - profile.toll_free_cars) ** 2, 0)
 
 
-def _lav_of_means(cells: pl.DataFrame, minutes: int) -> Ints:
-    """Rules 1–3 in exact fractions: a mean of exactly 40 must not become 39."""
+@dataclass(frozen=True)
+class _Cells:
+    """All that the means need: how many vehicles of a minute and segment reported how often, and their speeds."""
+
+    cell: Ints
+    reports: Ints
+    vehicles: Ints
+    speeds: Ints
+
+
+def _cells(reports: Reports) -> _Cells:
+    cell = reports.time.astype(np.int64) // MINUTE_SECONDS * SEGMENTS + reports.seg
+    same = reports.vid[1:] == reports.vid[:-1]
+    # With 30 s between them, the reports of a vehicle from one cell are neighbours; otherwise they must be looked for.
+    hasty = np.unique(reports.vid[1:][same & (np.diff(reports.time) < REPORT_SECONDS)])
+    regular = ~np.isin(reports.vid, hasty) if len(hasty) else np.ones(len(cell), bool)
+    chosen = slice(None) if regular.all() else regular
+    neighbours = _grouped(reports.vid[chosen], cell[chosen], reports.speed[chosen])
+    others = _searched(reports.vid[~regular], cell[~regular], reports.speed[~regular])
+    of_cell, number, speeds = (np.concatenate(pair) for pair in zip(neighbours, others, strict=True))
+    # A second's report is unique, so a vehicle reports at most 60 times a minute.
+    key = of_cell * (MINUTE_SECONDS + 1) + number
+    vehicles = np.bincount(key)
+    totals = np.bincount(key, speeds).astype(np.int64)
+    keys = np.flatnonzero(vehicles)
+    return _Cells(keys // (MINUTE_SECONDS + 1), keys % (MINUTE_SECONDS + 1), vehicles[keys], totals[keys])
+
+
+def _grouped(vid: Ints, cell: Ints, speed: Ints) -> tuple[Ints, Ints, Ints]:
+    """Cell, number of reports and sum of speeds of every vehicle and cell, if their reports are neighbours."""
+    if len(vid) == 0:
+        return cell, cell, cell
+    starts = np.flatnonzero(np.append(True, (vid[1:] != vid[:-1]) | (cell[1:] != cell[:-1])))
+    return cell[starts], np.diff(np.append(starts, len(vid))), np.add.reduceat(speed.astype(np.int64), starts)
+
+
+def _searched(vid: Ints, cell: Ints, speed: Ints) -> tuple[Ints, Ints, Ints]:
+    """The same, wherever they stand."""
+    order = np.lexsort((cell, vid))
+    return _grouped(vid[order], cell[order], speed[order])
+
+
+def _lav_of_means(cells: _Cells, minutes: int) -> Ints:
+    """Rules 1–3: the floor of the mean of the minutes' means of the vehicles' means."""
+    size = minutes * SEGMENTS
+    vehicles = np.bincount(cells.cell, cells.vehicles, minlength=size)
+    means = np.bincount(cells.cell, cells.speeds / cells.reports, minlength=size) / np.maximum(vehicles, 1)
+    shape = (minutes, SEGMENTS)
+    number = _five_before((vehicles > 0).astype(np.int64).reshape(shape))
+    mean = _five_before(means.reshape(shape)) / np.maximum(number, 1)
+    lav = np.where(number > 0, np.floor(mean).astype(np.int64), UNKNOWN)
+    # A mean of exactly 40 must not become 39: what is close to an integer is worked out in fractions.
+    close = (number > 0) & (np.abs(mean - np.rint(mean)) < _CLOSE)
+    exact = _exact_means(cells, close)
+    for minute, seg in np.argwhere(close).tolist():
+        known = [exact[key] for back in range(1, LAV_MINUTES + 1) if (key := (minute - back) * SEGMENTS + seg) in exact]
+        lav[minute, seg] = floor(sum(known, Fraction(0)) / len(known))
+    return lav
+
+
+def _exact_means(cells: _Cells, close: Flags) -> dict[int, Fraction]:
+    """The exact means of the minutes on which the marked ones depend."""
+    needed = np.zeros_like(close)
+    for back in range(1, LAV_MINUTES + 1):
+        needed[:-back] |= close[back:]
+    chosen = needed.ravel()[cells.cell]
     sums: dict[int, Fraction] = {}
     vehicles: dict[int, int] = {}
-    for cell, reports, total, count in cells.select("cell", "reports", "sum", "vehicles").iter_rows():
-        sums[cell] = sums.get(cell, Fraction(0)) + Fraction(total, reports)
+    columns = (cells.cell, cells.reports, cells.vehicles, cells.speeds)
+    for cell, reports, count, speeds in zip(*(column[chosen].tolist() for column in columns), strict=True):
+        sums[cell] = sums.get(cell, Fraction(0)) + Fraction(speeds, reports)
         vehicles[cell] = vehicles.get(cell, 0) + count
-    means = {cell: total / vehicles[cell] for cell, total in sums.items()}
-    lav = np.full(minutes * SEGMENTS, UNKNOWN, np.int64)
-    later = {cell + SEGMENTS * ahead for cell in means for ahead in range(1, LAV_MINUTES + 1)}
-    for cell in later:
-        if cell < len(lav):
-            known = [
-                means[cell - SEGMENTS * back] for back in range(1, LAV_MINUTES + 1) if cell - SEGMENTS * back in means
-            ]
-            lav[cell] = floor(sum(known) / len(known))
-    return lav.reshape(minutes, SEGMENTS)
+    return {cell: total / vehicles[cell] for cell, total in sums.items()}
 
 
-def _lav_pooled(cells: pl.DataFrame, minutes: int, profile: Profile) -> Ints:
+def _lav_pooled(cells: _Cells, minutes: int, profile: Profile) -> Ints:
     """Rule 1 of `walmart`: all reports of the five minutes together."""
     shape = (minutes, SEGMENTS)
     speeds, counts = np.zeros(minutes * SEGMENTS, np.int64), np.zeros(minutes * SEGMENTS, np.int64)
-    np.add.at(speeds, cells["cell"].to_numpy(), cells["sum"].to_numpy())
-    np.add.at(counts, cells["cell"].to_numpy(), (cells["vehicles"] * cells["reports"]).to_numpy())
+    np.add.at(speeds, cells.cell, cells.speeds)
+    np.add.at(counts, cells.cell, cells.vehicles * cells.reports)
     total, number = _five_before(speeds.reshape(shape)), _five_before(counts.reshape(shape))
     divisor = np.maximum(number, 1)
     mean = total // divisor if profile.lav_rounding == "floor" else (2 * total + divisor) // (2 * divisor)
     return np.where(number > 0, mean, UNKNOWN)
 
 
-def _five_before(table: Ints) -> Ints:
+def _five_before(table: NDArray[Any]) -> NDArray[Any]:
     """The sum of the up to five rows before each."""
-    summed = np.zeros((len(table) + 1, table.shape[1]), np.int64)
-    np.cumsum(table, axis=0, out=summed[1:])
-    rows = np.arange(len(table))
-    return summed[rows] - summed[np.maximum(rows - LAV_MINUTES, 0)]
+    summed = np.zeros_like(table)
+    for back in range(1, LAV_MINUTES + 1):
+        summed[back:] += table[:-back]
+    return summed
 
 
 def _first_of_their_cell(chains: Chains, minutes: int) -> Ints:
@@ -104,7 +151,7 @@ def _first_of_their_cell(chains: Chains, minutes: int) -> Ints:
             "seg": np.concatenate([shown.seg, hidden.seg]),
             "hidden": np.repeat([False, True], [len(shown), len(hidden)]),
         }
-    ).with_columns((pl.col("time") // MINUTE_SECONDS * SEGMENTS + pl.col("seg")).alias("cell"))
+    ).with_columns((pl.col("time").cast(pl.Int64) // MINUTE_SECONDS * SEGMENTS + pl.col("seg")).alias("cell"))
     suspects = both.filter(pl.col("hidden"))["cell"].unique()
     first = (
         both.filter(pl.col("cell").is_in(suspects.implode()))

@@ -88,9 +88,9 @@ def traffic(reports: Reports, xway: int, direction: int, profile: Profile) -> Tr
     credited = _credits(found, accidents, effect, direction, profile) if profile.exit_credit and accidents else None
     credits = rows.take(np.array([], np.intp) if credited is None else credited)
     return Traffic(
-        entering.with_columns(place),
-        alerts.with_columns(place),
-        pl.DataFrame({"vid": credits.vid, "time": credits.time}).with_columns(place[:1]),
+        entering.with_columns(pl.all().cast(pl.Int64), *place),
+        alerts.with_columns(*place),
+        pl.DataFrame({"vid": credits.vid, "time": credits.time}).with_columns(pl.all().cast(pl.Int64), *place[:1]),
     )
 
 
@@ -102,7 +102,8 @@ def _alerts(vid: Ints, time: Ints, seg: Ints, reach: Ints, direction: int) -> pl
         remaining[waiting] >>= 1
         lowest[waiting] += 1
     nearest = np.clip(seg + lowest if direction == EAST else seg - lowest, 0, 99)
-    return pl.DataFrame({"vid": vid, "time": time, "seg": seg, "nearest": nearest, "reach": reach})
+    columns = {"vid": vid, "time": time, "seg": seg, "nearest": nearest, "reach": reach}
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Int64))
 
 
 def _alerts_at_detection(found: Chains, accidents: Intervals, direction: int, profile: Profile) -> pl.DataFrame:

@@ -1,0 +1,94 @@
+"""What the tasks of the Spark job know, and what tasks there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from arterial.linearroad.dialects import Dialect
+from arterial.linearroad.validate.judge import Terms
+from arterial.linearroad.validate.parcels import Parcel, pack
+from arterial.linearroad.validate.replicas import Replicas
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all tasks know."""
+
+    terms: Terms
+    dialect: Dialect
+    replicas: Replicas
+
+    @property
+    def at_notice(self) -> bool:
+        """Whether balances are told of the last toll notice."""
+        return self.dialect.balance_at == "last_notice"
+
+    @property
+    def today(self) -> bool:
+        """Whether expenditures are today's (thesis)."""
+        return self.terms.profile.expenditure == "today"
+
+    def send(self, kind: str, table: pl.DataFrame, by: str) -> Iterator[Parcel]:
+        """A table as it is, to the buckets of its column `by`."""
+        yield from pack(kind, table, self.replicas.bucket_of(table[by].to_numpy(), by), self.replicas.buckets)
+
+    def send_replicas(self, kind: str, table: pl.DataFrame, by: str) -> Iterator[Parcel]:
+        """A table of the data, and the same of every replica."""
+        for one in self.replicas.of(table):
+            yield from self.send(kind, one, by)
+
+
+@dataclass(frozen=True)
+class RequestsOf:
+    """Task: send the requests that are known from the start."""
+
+
+@dataclass(frozen=True)
+class TrafficOf:
+    """Task: what the reports of one expressway and direction cause."""
+
+    file: Path
+    xway: int
+    direction: int
+
+
+@dataclass(frozen=True)
+class LinesOf:
+    """Task: read the answers in a range of an output file."""
+
+    file: Path
+    place: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class TollsOf:
+    """Task: find the requested rows of a file of TollHistory."""
+
+    file: Path
+    place: int
+
+
+@dataclass(frozen=True)
+class JourneysOf:
+    """Task: the journeys on some expressways."""
+
+    files: tuple[Path, ...]
+    xways: tuple[int, ...]
+
+
+Task = RequestsOf | TrafficOf | LinesOf | TollsOf | JourneysOf
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The requests in the window, by type."""
+
+    balances: pl.DataFrame
+    expenditures: pl.DataFrame
+    travels: pl.DataFrame

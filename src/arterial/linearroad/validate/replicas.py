@@ -1,0 +1,80 @@
+"""Data that was run several times over, with vehicles, expressways and query ids of its own each time.
+
+A run with `--replicate K` raises the numbers of replica r by r steps: for vehicles and query ids the least power of ten
+above the greatest, for expressways the greatest plus one. What is right for the data is right for each replica, so it
+is worked out once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+
+from arterial.errors import DataError
+
+if TYPE_CHECKING:
+    from arterial.linearroad.data import Data
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """How many there are, how far apart their numbers are, and into how many buckets each is judged."""
+
+    times: int = 1
+    vid: int = 1
+    qid: int = 1
+    xway: int = 1
+    share: int = 2
+
+    @property
+    def buckets(self) -> int:
+        """The buckets of all replicas."""
+        return self.times * self.share
+
+    def of(self, table: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """The table of every replica."""
+        yield table
+        names = [name for name in ("vid", "qid", "xway") if name in table.columns]
+        for replica in range(1, self.times):
+            yield table.with_columns((pl.col(name).cast(pl.Int64) + replica * getattr(self, name)) for name in names)
+
+    def bucket_of(self, key: np.ndarray, by: str) -> np.ndarray:
+        """The bucket of each vehicle or query id: those of one replica share a few, and neighbours are spread."""
+        key = np.asarray(key, np.int64)
+        replica: np.ndarray | int = 0
+        if self.times > 1:
+            replica, key = np.mod(key // getattr(self, by), self.times), np.mod(key, getattr(self, by))
+        mixed = key.view(np.uint64) * _MIX >> np.uint64(32)
+        return replica * self.share + (mixed % np.uint64(self.share)).astype(np.int64)
+
+
+def replicas_of(data: Data, times: int) -> Replicas:
+    """The replicas of a data set."""
+    if times < 1:
+        raise DataError(f"--replicate must be 1 or more, got {times}.")
+    if times == 1:
+        return Replicas(share=2 * len(data.xways))
+    greatest = dict.fromkeys(("vid", "qid", "xway"), 0)
+    for file in data.parquet_files.values():
+        meta = pq.read_metadata(file)
+        for place, name in enumerate(meta.schema.names):
+            if name in greatest:
+                told = [meta.row_group(group).column(place).statistics for group in range(meta.num_row_groups)]
+                greatest[name] = max([greatest[name], *(one.max for one in told if one is not None)])
+    return Replicas(
+        times, _power_above(greatest["vid"]), _power_above(greatest["qid"]), greatest["xway"] + 1, len(data.xways)
+    )
+
+
+def _power_above(number: int) -> int:
+    step = 10
+    while step <= number:
+        step *= 10
+    return step
