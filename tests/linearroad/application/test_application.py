@@ -14,7 +14,7 @@ from tests.linearroad.cities import generate, small
 CITIES = 60
 
 
-@pytest.mark.parametrize("name", ["spec", "walmart"])
+@pytest.mark.parametrize("name", ["spec", "walmart", "thesis2003"])
 @pytest.mark.parametrize("balance_at", ["request", "last_notice"])
 def test_stream_and_interpreter_agree(name: str, balance_at: str) -> None:
     for seed in range(CITIES):

@@ -106,7 +106,7 @@ def test_jams(name: str) -> None:
     assert seen.min() > 10, "these cities test something"
 
 
-@pytest.mark.parametrize("name", ["spec", "walmart"])
+@pytest.mark.parametrize("name", PROFILES)
 def test_balances_at_the_last_notice(name: str) -> None:
     for seed in range(20):
         check(generate(seed).events, small(name), seed, "last_notice")
