@@ -77,6 +77,7 @@ def run(events: Sequence[Event], rules: Profile, rng: random.Random, balance_at:
             given[name] += rows(getattr(answered, name))
         if answered.expenditures is not None:
             given.setdefault("expenditures", []).extend(rows(answered.expenditures))
+    given["notices"] = [row[:4] for row in given["notices"]]
     given["balances"] = [(time, result, qid, amount) for time, qid, result, amount in given["balances"]]
     return given
 
