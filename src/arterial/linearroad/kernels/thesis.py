@@ -235,7 +235,7 @@ class _Train:
         )
 
     def _alert(self, second: int, detected: set[int]) -> None:
-        """Alert all vehicles upstream of the cells of new accidents, by their last report in the last 30 s."""
+        """Alert all vehicles upstream of new accidents, by their last report from that road in the last 30 s."""
         vids, cells, lanes = [], [], []
         for back in range(REPORT_SECONDS):
             key = chunks.slot(second - back, REPORT_SECONDS)
@@ -244,14 +244,16 @@ class _Train:
                 vids.append(trips["vid"])
                 cells.append(trips["cell"])
                 lanes.append(trips["place"] >> LANE_SHIFT & 7)
-        vid, latest = np.unique(np.concatenate(vids), return_index=True)
-        cell, lane = np.concatenate(cells)[latest], np.concatenate(lanes)[latest]
+        vid, cell, lane = np.concatenate(vids), np.concatenate(cells), np.concatenate(lanes)
         xways = self._xways()
         first, last = self.profile.alert_segments
         for at in sorted(detected):
             road = at // SEGMENTS
-            ahead = (at - cell) * (1 if road % 2 == EAST else -1)
-            hit = (cell // SEGMENTS == road) & (ahead >= first) & (ahead <= last) & (lane != EXIT_LANE)
+            here = np.flatnonzero(cell // SEGMENTS == road)
+            # The latest reports stand first, and the first of each vehicle is found.
+            latest = here[np.unique(vid[here], return_index=True)[1]]
+            ahead = (at - cell[latest]) * (1 if road % 2 == EAST else -1)
+            hit = latest[(ahead >= first) & (ahead <= last) & (lane[latest] != EXIT_LANE)]
             self.alerts += [(second, v, xways[road // 2], at % SEGMENTS, road % 2) for v in vid[hit].tolist()]
 
     def _xways(self) -> list[int]:
