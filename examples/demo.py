@@ -10,10 +10,22 @@ import time
 from pathlib import Path
 
 OUT = Path("out/demo")
+HISTORY = f"--tolls {OUT}/history --segments {OUT}/history"
 STEPS = (
-    ("Simulate a short rush hour", f"simulate --out {OUT}/city --xways 1 --seconds 600 --start-at 6000 --seed 1"),
-    ("Show it", f"describe {OUT}/city --report {OUT}/city.html"),
+    (
+        "Simulate a quarter of an hour in the rush",
+        f"simulate --out {OUT}/city --xways 1 --seconds 900 --start-at 5400 --seed 1",
+    ),
+    ("Look at it", f"describe {OUT}/city --report {OUT}/city.html"),
     ("Make ten weeks of history", f"history --data {OUT}/city --out {OUT}/history"),
+    (
+        "Toll it: all five queries, as fast as possible",
+        f"run --data {OUT}/city {HISTORY} --out {OUT}/answers --speed max",
+    ),
+    (
+        "Judge the answers",
+        f"validate --data {OUT}/city {HISTORY} --output {OUT}/answers --report {OUT}/verdict.html",
+    ),
 )
 
 
@@ -26,8 +38,9 @@ def main() -> None:
         print(f"\n==> {number}/{len(STEPS)} {what}\n    $ {shlex.join(command)}", flush=True)
         done = subprocess.run([sys.executable, "-m", *command])
         if done.returncode:
-            sys.exit(f"==> The demo FAILED at step {number} ({what}), exit code {done.returncode}")
-    print(f"\n==> The demo PASSED in {time.monotonic() - started:.0f} s. Open {OUT}/city.html for the pictures.")
+            sys.exit(f"\n==> The demo FAILED at step {number} ({what}), exit code {done.returncode}")
+    print(f"\n==> The demo PASSED in {time.monotonic() - started:.0f} s.")
+    print(f"    What the traffic was like: {OUT}/city.html\n    The verdict on the tolling: {OUT}/verdict.html")
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from arterial.version import __version__
+
 if TYPE_CHECKING:
     from arterial.drawing import Network
     from arterial.network.function import function
 
-__version__ = "0.1.0"
 
-__all__ = ["Network", "function"]
+__all__ = ["Network", "__version__", "function"]
 
 
 def __getattr__(name: str) -> Any:

@@ -35,13 +35,13 @@ from arterial.errors import NetworkError
 from arterial.network.aggregate import Values
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.duration import Duration
-from arterial.network.expression import known_column
 from arterial.network.function import Function
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.qos import Delay
 from arterial.network.relation import Relation
 from arterial.network.schema import Schema, SchemaLike
 from arterial.network.serial import from_json, to_json
+from arterial.network.tree import known_column
 
 Value = str | Function
 
@@ -112,6 +112,10 @@ class Network:
     def box(self, box: Box, **inputs: StreamHandle) -> StreamHandle:
         """Add any box, with the stream for each of its inputs by the name of the port."""
         for port, stream in inputs.items():
+            if not isinstance(stream, StreamHandle):
+                raise NetworkError(
+                    f"network {self.name!r}, box {box.name!r}: expected a stream for input {port!r}, got {stream!r}"
+                )
             if stream.network is not self:
                 raise NetworkError(
                     f"network {self.name!r}, box {box.name!r}: the stream for input {port!r} "
@@ -227,7 +231,7 @@ class StreamHandle:
 
     def group_by(self, *columns: str, name: str | None = None) -> StreamHandle:
         """Let all that follows work on each group of equal values in these columns; none: on all as one."""
-        base = "by_" + "_".join(columns) if columns else "ungrouped"
+        base = "by_" + "_".join(map(str, columns)) if columns else "ungrouped"
         return self.box(GroupBy(name or self.network.free_name(base), tuple(columns)))
 
     def tumble(
@@ -363,4 +367,6 @@ class RelationHandle:
 def _values(given: Mapping[str, Any] | Function | None, more: Mapping[str, Any]) -> Values:
     if isinstance(given, Function):
         given = {given.produces.names[0]: given}
+    if not (given is None or isinstance(given, Mapping)):
+        raise NetworkError(f"expected a mapping of names to expressions, or a function, got {given!r}")
     return (*(given or {}).items(), *more.items())

@@ -6,7 +6,7 @@ from arterial.engine.compile import compile_network
 from arterial.engine.plan import Merge, Route, Where
 from arterial.errors import NetworkError
 from arterial.network.network import NetworkValue
-from engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain
+from tests.engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain
 
 
 def test_stateless_boxes_need_no_level() -> None:

@@ -6,7 +6,7 @@ import pytest
 from arterial.engine.failures import SET_ASIDE, BoxFailedError
 from arterial.engine.inprocess import InProcess
 from arterial.network.network import NetworkValue
-from engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain, numbers, trains
+from tests.engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain, numbers, trains
 
 TWICE = chain(
     Enter("in"),

@@ -136,6 +136,7 @@ def test_minute_statistics_against_a_loop(rows: list[tuple[int, int, int, int]])
                 assert np.isnan(speeds[d, g])
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(0, 100)), min_size=1, max_size=15))
 def test_lav_against_a_loop(means: list[int | None]) -> None:
     speeds = np.array([np.nan if mean is None else mean for mean in means])

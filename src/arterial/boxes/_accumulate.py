@@ -15,8 +15,8 @@ import polars as pl
 from arterial.boxes import _kernels as kernels
 from arterial.boxes._groups import codes, slots_of
 from arterial.network.aggregate import Aggregation
-from arterial.network.expression import Call
 from arterial.network.schema import Schema
+from arterial.network.tree import Call
 from arterial.network.vectorised import vectorised
 
 WINDOW = "@window"
@@ -48,11 +48,10 @@ def accumulate(
     before = opened.height
     groups = [pl.concat([opened[key], tuples[key]]) for key in keys]
     numbers = np.concatenate([opened[WINDOW].to_numpy(), windows])
-    matrix = np.column_stack([numbers, codes(groups, len(numbers))]) if keys else numbers.reshape(-1, 1)
-    everyone, count = slots_of(matrix)
+    everyone, count = slots_of(_window_codes(numbers, groups), before)
     first = np.full(count, -1, np.int64)
     kernels.pick_first(everyone, _ALL, first, 0)
-    columns = {key: group.gather(first) for key, group in zip(keys, groups, strict=True)}
+    columns = {key: group[first] for key, group in zip(keys, groups, strict=True)}
     columns[WINDOW] = pl.Series(numbers[first])
     slots = everyone[before:]
     sizes = _grown(opened[SIZE], count)
@@ -69,6 +68,16 @@ def accumulate(
                 values = values.new_from_index(0, len(slots))
         columns |= _add(i, call, opened, values, slots, count)
     return pl.DataFrame(columns), slots
+
+
+def _window_codes(numbers: Array, groups: list[pl.Series]) -> Array:
+    """The keys of windows as integers; most trains lie in one window, whose number then tells nothing."""
+    if not groups:
+        return numbers.reshape(-1, 1)
+    keys = codes(groups, len(numbers))
+    if not len(numbers) or (numbers == numbers[0]).all():
+        return keys
+    return np.column_stack([numbers, keys])
 
 
 def finish(
@@ -88,9 +97,9 @@ def finish(
 
 def numbers_of(column: pl.Series) -> Array:
     """The column as 64-bit numbers; what stands in place of nulls does not matter."""
-    if column.dtype == pl.Float64:
-        return column.fill_null(0.0).to_numpy()
-    return column.cast(pl.Int64).fill_null(0).to_numpy()
+    if column.dtype != pl.Float64:
+        column = column.cast(pl.Int64)
+    return (column.fill_null(0) if column.null_count() else column).to_numpy()
 
 
 def valid_rows(values: pl.Series) -> Array:
@@ -143,7 +152,7 @@ def _add(
 def _pick(function: str, old: pl.Series, values: pl.Series, slots: Array, valid: Array, count: int) -> pl.Series:
     """first, last, min and max: of all values, old and new, the one to keep for each slot."""
     known = np.full(count, -1, np.int64)
-    has = old.is_not_null().to_numpy()
+    has = old.is_not_null().to_numpy() if old.null_count() else np.ones(len(old), np.bool_)
     known[: len(old)] = np.where(has, np.arange(len(old)), -1)
     if function in ("min", "max"):
         if values.dtype == pl.String:
@@ -154,10 +163,7 @@ def _pick(function: str, old: pl.Series, values: pl.Series, slots: Array, valid:
             kernels.take_extremes(ours, ranks, theirs, best, counts, function == "max")
             sorted_values = pl.concat([old, values]).drop_nulls().unique().sort()
             return sorted_values.gather(pl.Series(best - 1, dtype=pl.Int64).set(pl.Series(counts == 0), None))
-        best, counts = (
-            _grown(old.fill_null(0) if old.dtype != pl.Boolean else old.fill_null(False), count),
-            (known >= 0) * 1,
-        )
+        best, counts = _grown(old, count), (known >= 0) * 1
         kernels.take_extremes(slots, numbers_of(values), valid, best, counts, function == "max")
         return _as(best, counts == 0, old.dtype)
     if function == "last":

@@ -26,12 +26,15 @@ def codes(columns: list[pl.Series], rows: int) -> Array:
     return np.column_stack(parts)
 
 
-def slots_of(matrix: Array) -> tuple[Array, int]:
-    """The slot of each row, numbered in the order of first appearance, and how many there are."""
+def slots_of(matrix: Array, expected: int = 0) -> tuple[Array, int]:
+    """The slot of each row, numbered in the order of first appearance, and how many there are.
+
+    `expected` is a guess of that number, to begin with a table of the right size.
+    """
     rows, columns = matrix.shape
     matrix = np.ascontiguousarray(matrix)
     slots = np.empty(rows, np.int64)
-    size = 1024
+    size = max(1024, 1 << (expected + expected // 4).bit_length())
     table, keys = np.full(2 * size, -1, np.int64), np.empty((size, columns), np.int64)
     start, count = 0, 0
     while True:
@@ -44,12 +47,20 @@ def slots_of(matrix: Array) -> tuple[Array, int]:
         kernels.find_or_add(known, 0, table, keys, 0, np.empty(count, np.int64))
 
 
+def touched(slots: Array, count: int) -> Array:
+    """The slots that appear, in order."""
+    seen = np.zeros(count, np.bool_)
+    seen[slots] = True
+    return np.flatnonzero(seen)
+
+
 def _code(column: pl.Series) -> Array:
     kind = column.dtype
     if kind == pl.String:
         return column.fill_null("").cast(pl.Categorical).to_physical().cast(pl.Int64).to_numpy()
     if kind == pl.Float64:
-        values = column.fill_null(0.0).to_numpy() + 0.0  # -0.0 becomes 0.0
+        values = (column.fill_null(0.0) if column.null_count() else column).to_numpy() + 0.0  # -0.0 becomes 0.0
         values[np.isnan(values)] = np.nan
         return values.view(np.int64)
-    return column.cast(pl.Int64).fill_null(0).to_numpy()
+    column = column.cast(pl.Int64)
+    return (column.fill_null(0) if column.null_count() else column).to_numpy()

@@ -229,6 +229,17 @@ def bounds(slots: Array, count: int) -> Array:
 
 
 @njit(cache=True)
+def sort_by_slot(slots: Array, ends: Array) -> Array:
+    """The rows in the order of their slots, those of one slot as they came; `ends` are the bounds of the slots."""
+    place = ends[:-1].copy()
+    order = np.empty(len(slots), np.int64)
+    for i in range(len(slots)):
+        order[place[slots[i]]] = i
+        place[slots[i]] += 1
+    return order
+
+
+@njit(cache=True)
 def first_at_or_after(times: Array, begin: int, end: int, time: int) -> int:
     """The first of the rows begin..end, sorted by time, that is not before that time; `end` if none."""
     while begin < end:

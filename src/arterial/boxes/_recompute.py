@@ -9,7 +9,7 @@ import polars as pl
 
 from arterial.boxes import _kernels as kernels
 from arterial.boxes._accumulate import WINDOW, accumulate, accumulator_schema
-from arterial.boxes._groups import codes, slots_of
+from arterial.boxes._groups import codes, slots_of, touched
 from arterial.boxes._order import Held, instants
 from arterial.boxes._table import KeyedTable
 from arterial.boxes._windows import closed_windows
@@ -89,7 +89,7 @@ def slide_by_tuples(
     kernels.pick_first(groups, _ALL, representative, 0)
     all_keys = pl.DataFrame({key: pl.concat([f[key] for f in (known, old, new)])[representative] for key in keys})
     table = all_keys.with_columns(pl.Series("count", after)) if keys else pl.DataFrame({"count": after})
-    counts.write(table, table[np.unique(of_new)])
+    counts.write(table, table[touched(of_new, count)])
     tail.write(tuples.filter(pl.Series(still)), tuples.slice(old.height).filter(pl.Series(still[old.height :])))
     return Train(made, train.through)
 

@@ -9,9 +9,9 @@ import polars as pl
 
 from arterial.boxes import _kernels as kernels
 from arterial.boxes._accumulate import SIZE, numbers_of, valid_rows
-from arterial.boxes._groups import codes, slots_of
+from arterial.boxes._groups import codes, slots_of, touched
 from arterial.network.aggregate import Aggregation
-from arterial.network.expression import Call
+from arterial.network.tree import Call
 from arterial.network.vectorised import vectorised
 
 Array = np.ndarray[Any, Any]
@@ -50,7 +50,7 @@ def latest(known: pl.DataFrame, after: pl.DataFrame, groups: Array, count: int) 
     """The accumulators of all groups after the last tuple, and the groups that had tuples."""
     last = np.full(count, -1, np.int64)
     kernels.pick_last(groups, np.zeros(0, np.bool_), last, 0)
-    return pl.concat([known.select(after.columns), after])[last], np.unique(groups[known.height :])
+    return pl.concat([known.select(after.columns), after])[last], touched(groups[known.height :], count)
 
 
 class _Before:
@@ -91,7 +91,8 @@ def _run(
     if call.function == "stddev":
         names = [f"{me}.n", f"{me}.mean", f"{me}.squares"]
         spread = np.empty((len(slots), 3))
-        kernels.run_spread(slots, numbers_of(values), valid, resets, *(before.array(name) for name in names), spread)
+        n, mean, squares = (before.array(name) for name in names)
+        kernels.run_spread(slots, numbers_of(values), valid, resets, n, mean, squares, spread)
         columns = {name: pl.Series(np.ascontiguousarray(spread[:, k])) for k, name in enumerate(names)}
         return columns | {names[0]: columns[names[0]].cast(pl.Int64)}
     both = pl.concat([before.known[me], values])

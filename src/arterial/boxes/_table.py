@@ -1,4 +1,8 @@
-"""A table of rows with a key, kept as a snapshot and the changes since, so that a train writes only what it touched."""
+"""A table of rows with a key, kept as chunks of changes, so that a train writes about as much as it touched.
+
+A new chunk swallows those before it that are not much larger: there are few chunks at any time, and a row is rewritten
+only as often as the logarithm of their number says.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from arterial.network.state import Chunk, State
-
-CHANGES_BEFORE_SNAPSHOT = 16
+from arterial.network.state import State
 
 
 class KeyedTable:
@@ -36,14 +38,12 @@ class KeyedTable:
         memo = self.state.memo.get(self.table)
         if isinstance(memo, pl.DataFrame):
             return memo
-        parts = [chunk for key in self.state.keys(self.table) if isinstance(chunk := self._get(key), pl.DataFrame)]
-        if self.begin is not None and self._get("begun", "marks") is None:
+        parts = [self._chunk(key) for key in self.state.keys(self.table)]
+        if self.begin is not None and self.state.get(f"{self.table}.marks", "replaced") is None:
             parts.insert(0, self.begin)
         if not parts:
             return pl.DataFrame(schema=dict(self.schema))
-        rows = pl.concat(parts)
-        rows = rows.unique(subset=list(self.key), keep="last", maintain_order=True) if self.key else rows.tail(1)
-        rows = rows.filter(pl.col(self.alive) != 0)
+        rows = self._latest(parts).filter(pl.col(self.alive) != 0)
         self.state.memo[self.table] = rows
         return rows
 
@@ -51,16 +51,39 @@ class KeyedTable:
         """Make these the rows. `changes` are those that are new, other than before, or gone; None means any."""
         self.state.memo[self.table] = rows
         keys = self.state.keys(self.table)
-        if changes is not None and len(keys) < CHANGES_BEFORE_SNAPSHOT:
-            if changes.height:
-                self.state.put(self.table, f"{int(keys[-1]) + 1 if keys else 0:012d}", changes)
+        if changes is None:
+            self._replace(rows, keys)
             return
+        if not changes.height:
+            return
+        parts, size = [changes], changes.height
+        while keys and (last := self._chunk(keys[-1])).height <= 2 * size:
+            parts.insert(0, last)
+            size += last.height
+            self.state.drop(self.table, keys.pop())
+        merged = changes if len(parts) == 1 else self._latest(parts)
+        if not keys and self.begin is None:  # nothing lies below that a row could hide
+            merged = merged.filter(pl.col(self.alive) != 0)
+        if merged.height:
+            self.state.put(self.table, _serial(int(keys[-1]) + 1 if keys else 0), merged)
+
+    def _replace(self, rows: pl.DataFrame, keys: list[str]) -> None:
         if self.begin is not None:
-            self.state.put(f"{self.table}.marks", "begun", {"begun": np.ones(1)})
-        for key in keys[0 if not rows.height else 1 :]:
+            self.state.put(f"{self.table}.marks", "replaced", {"replaced": np.ones(1)})
+        for key in keys:
             self.state.drop(self.table, key)
         if rows.height:
-            self.state.put(self.table, keys[0] if keys else f"{0:012d}", rows)
+            self.state.put(self.table, _serial(0), rows)
 
-    def _get(self, key: str, part: str = "") -> Chunk | None:
-        return self.state.get(f"{self.table}.{part}" if part else self.table, key)
+    def _latest(self, parts: list[pl.DataFrame]) -> pl.DataFrame:
+        rows = pl.concat(parts)
+        return rows.unique(subset=list(self.key), keep="last", maintain_order=True) if self.key else rows.tail(1)
+
+    def _chunk(self, key: str) -> pl.DataFrame:
+        chunk = self.state.get(self.table, key)
+        assert isinstance(chunk, pl.DataFrame)
+        return chunk
+
+
+def _serial(number: int) -> str:
+    return f"{number:012d}"

@@ -7,7 +7,7 @@ import polars as pl
 
 from arterial.boxes import _kernels as kernels
 from arterial.boxes._accumulate import SIZE, WINDOW, accumulate, accumulator_schema, finish
-from arterial.boxes._groups import codes, slots_of
+from arterial.boxes._groups import codes, slots_of, touched
 from arterial.boxes._order import instants, require_order
 from arterial.boxes._table import KeyedTable
 from arterial.errors import NetworkError
@@ -69,7 +69,7 @@ def tumble_by_time(plan: Aggregation, stream: Stream, train: Train, state: State
         order = np.argsort(last[closed], kind="stable")
         return Train(closed_windows(plan, stream, ended[order], last[closed][order], every), train.through)
     if len(train):
-        table.write(rows, rows[np.unique(slots)])
+        table.write(rows, rows[touched(slots, rows.height)])
     return Train(closed_windows(plan, stream, rows.clear(), last[:0], every), train.through)
 
 
@@ -96,10 +96,12 @@ def tumble_by_tuples(plan: Aggregation, stream: Stream, train: Train, state: Sta
     made = closed_windows(plan, stream, rows[order], times, 1)
     if len(train):
         still = rows.filter(pl.Series(~full)).with_columns(pl.lit(0, pl.Int64).alias(WINDOW))
-        touched = np.unique(slots)
-        gone = rows[touched].filter(pl.Series(full[touched]))
+        changed_rows = touched(slots, rows.height)
+        gone = rows[changed_rows].filter(pl.Series(full[changed_rows]))
         gone = gone.with_columns(pl.lit(0, pl.Int64).alias(WINDOW), pl.lit(0, pl.Int64).alias(SIZE))
-        changed = rows[touched].filter(pl.Series(~full[touched])).with_columns(pl.lit(0, pl.Int64).alias(WINDOW))
+        changed = (
+            rows[changed_rows].filter(pl.Series(~full[changed_rows])).with_columns(pl.lit(0, pl.Int64).alias(WINDOW))
+        )
         table.write(still, pl.concat([gone, changed]))
     return Train(made, train.through)
 

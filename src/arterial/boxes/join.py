@@ -16,10 +16,11 @@ from arterial.errors import NetworkError
 from arterial.network.aggregate import time_field
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.duration import Duration, units
-from arterial.network.expression import predicate, reads
+from arterial.network.expression import predicate
 from arterial.network.schema import Field, Schema
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train
+from arterial.network.tree import reads
 from arterial.network.vectorised import vectorised
 
 LEFT = "left"
@@ -90,10 +91,10 @@ class Join(Box):
         slots, count = slots_of(codes([pl.concat([left[k], right[k]]) for k in a.keyed_by], left.height + right.height))
         of_left, of_right = slots[: left.height], slots[left.height :]
         left_times, right_times = instants(left, a.time), instants(right, b.time)
-        order = np.lexsort((right_times, of_right))  # stable: ties stay as they came
         lows = left_times - within
         lows = np.where(left_times <= done, np.maximum(lows, done + 1), lows)  # two old tuples were paired before
         ends = kernels.bounds(of_right, count)
+        order = kernels.sort_by_slot(of_right, ends)  # they come in the order of time
         begin, end = kernels.ranges(of_left, lows, left_times + within, ends, right_times[order])
         sizes = np.maximum(end - begin, 0)
         i = np.repeat(np.arange(left.height), sizes)

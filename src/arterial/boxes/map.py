@@ -11,11 +11,12 @@ import polars as pl
 from arterial.boxes._order import require_time, unordered_through
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
-from arterial.network.expression import Column, known_column, parse
+from arterial.network.expression import parse
 from arterial.network.function import Function, call_on_columns
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
 from arterial.network.train import Train
+from arterial.network.tree import Column, known_column
 from arterial.network.vectorised import vectorised
 
 

@@ -16,11 +16,11 @@ from arterial.boxes._table import KeyedTable
 from arterial.boxes.update_relation import DELETED, relation_rows, require_key
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
-from arterial.network.expression import known_column
 from arterial.network.relation import Relation
 from arterial.network.schema import Field, Schema
 from arterial.network.state import State
 from arterial.network.train import BEGIN, Train
+from arterial.network.tree import known_column
 
 CHANGES = "changes"
 
@@ -75,8 +75,10 @@ class ReadRelation(Box):
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """Each tuple with the row of its key at its time."""
         relation = self.relation
-        alive = pl.lit(1, pl.Int8).alias("@alive")
-        begin = relation_rows(relation).with_columns(alive)
+        begin = state.memo.get("begin")
+        if begin is None:
+            begin = relation_rows(relation).with_columns(pl.lit(1, pl.Int8).alias("@alive"))
+            state.memo["begin"] = begin
         if not self.updated:
             train = trains[IN]
             return {OUT: Train(self._read(train.tuples, begin, np.zeros(begin.height, np.int64)), train.through)}
@@ -107,8 +109,8 @@ class ReadRelation(Box):
             codes([pl.concat([tuples[key], versions[key]]) for key in keys], tuples.height + versions.height)
         )
         of_tuples, of_versions = slots[: tuples.height], slots[tuples.height :]
-        order = np.lexsort((since, of_versions))
         ends = kernels.bounds(of_versions, count)
+        order = kernels.sort_by_slot(of_versions, ends)  # they come in the order of time
         times = instants(tuples, self.fed_by[IN].time) if self.updated else np.zeros(tuples.height, np.int64)
         _, upto = kernels.ranges(of_tuples, times, times, ends, since[order])
         found = upto > ends[of_tuples]

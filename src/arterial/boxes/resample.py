@@ -17,10 +17,10 @@ from arterial.errors import NetworkError
 from arterial.network.aggregate import time_field
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
-from arterial.network.expression import known_column
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train
+from arterial.network.tree import known_column
 
 LINEAR = "linear"
 PREVIOUS = "previous"

@@ -10,10 +10,10 @@ from arterial.boxes._order import require_time
 from arterial.boxes._reorder import reorder
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.duration import Duration, units
-from arterial.network.expression import known_column
 from arterial.network.schema import Schema
 from arterial.network.state import State
 from arterial.network.train import Train
+from arterial.network.tree import known_column
 
 ARRIVALS = "arrivals"
 """The pseudo input on which the engine hands over what arrived."""

@@ -19,11 +19,12 @@ from arterial.boxes._table import KeyedTable
 from arterial.errors import NetworkError
 from arterial.network.aggregate import Aggregation
 from arterial.network.box import IN, OUT, Box, Stream
-from arterial.network.expression import AGGREGATES, Call, Tree, known_column, parse, predicate, walk
+from arterial.network.expression import parse, predicate
 from arterial.network.relation import Relation
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
 from arterial.network.train import Train
+from arterial.network.tree import AGGREGATES, Call, Tree, known_column, walk
 from arterial.network.vectorised import vectorised
 
 DELETED = "deleted"
@@ -84,7 +85,9 @@ class UpdateRelation(Box):
         plan = Aggregation(tuple(running.values()), (), (), ())
         schema = accumulator_schema(plan, stream.schema, relation.key)
         schema.pop("@window")
-        begin = _accumulators(relation, running, schema)
+        begin = state.memo.get("begin")
+        if begin is None:
+            begin = state.memo["begin"] = _accumulators(relation, running, schema)
         table = KeyedTable(state, "rows", schema, relation.key, SIZE, begin)
         tuples = train.tuples
         if self.delete is None:

@@ -17,10 +17,11 @@ from arterial.boxes._table import KeyedTable
 from arterial.errors import NetworkError
 from arterial.network.aggregate import time_field
 from arterial.network.box import IN, OUT, Box, Stream
-from arterial.network.expression import Tree, predicate, reads
+from arterial.network.expression import predicate
 from arterial.network.schema import Field, Schema
 from arterial.network.state import State
 from arterial.network.train import END, Train
+from arterial.network.tree import Tree, reads
 from arterial.network.vectorised import vectorised
 
 UNTIL = "until"
@@ -113,8 +114,8 @@ class WaitFor(Box):
         following = kernels.next_rows(of_versions, count)
         counts_here = np.flatnonzero((following < 0) | (since[following] != since))  # the last of its instant
         latest_rows = np.flatnonzero(following < 0)
-        order = counts_here[np.lexsort((counts_here, of_versions[counts_here]))]
         ends = kernels.bounds(of_versions[counts_here], count)
+        order = counts_here[kernels.sort_by_slot(of_versions[counts_here], ends)]  # they come in the order of time
         since = since[order]
         times = instants(tuples, stream.time)
         begin, end = ends[of_tuples], ends[of_tuples + 1]

@@ -7,13 +7,13 @@ import sys
 
 import typer
 
-from arterial import __version__
 from arterial.cli.doctor import doctor
 from arterial.cli.explain import explain
 from arterial.cli.graph import graph
 from arterial.cli.linear_road import linear_road
 from arterial.cli.run import control, run
 from arterial.errors import ArterialError
+from arterial.version import __version__
 
 app = typer.Typer(
     name="arterial",

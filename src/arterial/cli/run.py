@@ -67,6 +67,8 @@ def run(
     session = spark_session(f"arterial {value.name}", master=master)
     try:
         running = start(value, sources, sinks, checkpoint or out / "checkpoint", settings, spark=session)
+        for notice in running.notices:
+            sys.stderr.write(notice + "\n")
         stopped = _watch(running, as_json)
     finally:
         session.stop()

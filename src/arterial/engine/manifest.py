@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from arterial import __version__
 from arterial.engine.control import write_whole
 from arterial.engine.plan import Plan
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
+from arterial.version import __version__
 
 MANIFEST = "manifest.json"
 FORMAT = 1

@@ -74,7 +74,7 @@ def run(
 
     `sources` says what stands behind every source of the network, `sinks` what is behind its outputs; what reaches an
     output without a sink is counted and let go. A connection point is kept in the checkpoint unless a sink says where.
-    `after_step` is called on the driver when all slots are done with a step and before Spark commits it, so maybe twice.
+    `after_step` is called on the driver when all slots are done with a step, before Spark commits it: maybe twice.
     """
     settings = settings or Settings()
     check_bindings(network, sources, sinks, settings.policy, settings.train_size)
@@ -111,6 +111,7 @@ class Run:
         self._after_step = after_step
         self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
         self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
+        self.notices = tuple(text for source in work.sources.values() for text in source.notices)
         self._over = Event()
         self._error: ArterialError | None = None
         for marker in (ENDED, STOPPED):

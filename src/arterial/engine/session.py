@@ -15,7 +15,8 @@ from arterial.engine.java import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DEFAULT_MASTER = "local[*]"
+# All cores, and four attempts for a task: on one machine Spark would else stop when a single worker dies.
+DEFAULT_MASTER = "local[*,4]"
 
 _CHECKPOINT = "org.apache.spark.sql.execution.streaming.checkpointing"
 _LOG = Path(__file__).with_name("log4j2.properties").as_uri()

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from arterial import __version__
 from arterial.errors import DataError
 from arterial.linearroad.cleaning import REJECT_SCHEMA
 from arterial.linearroad.event_files import (
@@ -26,6 +25,7 @@ from arterial.linearroad.event_files import (
     writing,
 )
 from arterial.linearroad.event_sources import Sources, one_ahead
+from arterial.version import __version__
 
 REJECTS_FILE = "rejects.csv"
 MADE_BY = {"version": __version__, "made_by": "convert"}

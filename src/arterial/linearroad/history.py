@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from arterial import __version__
 from arterial.errors import DataError
 from arterial.linearroad.city import HISTORY_DAYS, LAST_EXPENDITURE_DAY
 from arterial.linearroad.history_tasks import (
@@ -33,6 +32,7 @@ from arterial.linearroad.history_tasks import (
 from arterial.linearroad.kernels.travel_time import CARS_SUM, LAV_ROWS, LAV_SUM, ROWS
 from arterial.linearroad.lookup import FOLDER, SegmentLookup, TollLookup, save_segment_meta
 from arterial.linearroad.storage import machine_fault
+from arterial.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

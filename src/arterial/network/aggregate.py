@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from arterial.errors import NetworkError
-from arterial.network.expression import AGGREGATES, Call, Column, Tree, cast, parse, walk
+from arterial.network.expression import parse
 from arterial.network.function import Function
 from arterial.network.schema import Field, Schema, Type
+from arterial.network.tree import AGGREGATES, Call, Column, Tree, cast, walk
 
 Values = tuple[tuple[str, str | Function], ...]
 """Named values over a window: text such as "max(speed)", or an aggregate of the user's own."""
@@ -49,7 +50,6 @@ class Aggregation:
         return Schema(tuple(fields))
 
 
-@lru_cache(maxsize=1024)
 def aggregation(
     values: Values, schema: Schema, keys: tuple[str, ...], time: str, by_tuples: bool = False
 ) -> Aggregation:
@@ -59,6 +59,14 @@ def aggregation(
     """
     if not values:
         raise NetworkError('a window needs at least one value, such as total="count(*)"')
+    for name, value in values:
+        if not isinstance(value, str | Function):
+            raise NetworkError(f"the value {name!r} must be an expression as text or a function, got {value!r}")
+    return _aggregation(values, schema, keys, time, by_tuples)
+
+
+@lru_cache(maxsize=1024)
+def _aggregation(values: Values, schema: Schema, keys: tuple[str, ...], time: str, by_tuples: bool) -> Aggregation:
     calls: list[Call] = []
     functions: list[tuple[Function, tuple[str, ...]]] = []
     outputs: list[tuple[str, Tree]] = []

@@ -8,9 +8,7 @@ three-valued; NaN equals itself and is greater than any other number; text is co
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -18,48 +16,15 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from arterial.errors import NetworkError
 from arterial.network.schema import Schema, Type
+from arterial.network.tree import Call, Column, Literal, Tree, cast, common_type, known_column
 
 MIN_INT, MAX_INT = -(2**63), 2**63 - 1
 
 
-@dataclass(frozen=True)
-class Literal:
-    """A constant. Its type is None for `null`, which fits every type. A timestamp is held in microseconds."""
-
-    value: int | float | bool | str | None
-    type: Type | None
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the tuple."""
-
-    name: str
-    type: Type | None
-
-
-@dataclass(frozen=True)
-class Call:
-    """A function of other trees. Its arguments already have the types that the function works on."""
-
-    function: str
-    arguments: tuple[Tree, ...]
-    type: Type | None
-
-
-Tree = Literal | Column | Call
-
-AGGREGATES = frozenset(
-    {"count", "count_distinct", "sum", "min", "max", "avg", "first", "last", "stddev", "window_start"}
-)
-"""The functions over a window, allowed where a box has windows."""
-
-
-@lru_cache(maxsize=4096)
 def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
     """The tree of an expression over tuples of that schema.
 
@@ -70,6 +35,11 @@ def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
     """
     if not isinstance(text, str) or not text.strip():
         raise NetworkError(f"expected an expression as text, got {text!r}")
+    return _parse(text, schema, window)
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str, schema: Schema, window: Type | None) -> Tree:
     try:
         parsed = sqlglot.parse_one(text, read=_Dialect)
     except SqlglotError as error:
@@ -84,50 +54,6 @@ def predicate(text: str, schema: Schema) -> Tree:
     if tree.type not in (Type.BOOL, None):
         raise NetworkError(f"expected a condition (bool), got {tree.type} from {text!r}")
     return tree
-
-
-def reads(tree: Tree) -> tuple[str, ...]:
-    """The columns that a tree reads, each once, in the order of their first use."""
-    return tuple(dict.fromkeys(part.name for part in walk(tree) if isinstance(part, Column)))
-
-
-def walk(tree: Tree) -> Iterator[Tree]:
-    """The tree and all its parts."""
-    yield tree
-    if isinstance(tree, Call):
-        for argument in tree.arguments:
-            yield from walk(argument)
-
-
-def known_column(name: str, names: Iterable[str], of: str = "the stream") -> str:
-    """The name, if it is one of those; else an error with the nearest name."""
-    names = tuple(names)
-    if name in names:
-        return name
-    near = difflib.get_close_matches(name, names, 1) or [n for n in names if n.lower() == name.lower()][:1]
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise NetworkError(f"there is no column {name!r} in {of}; it has: {', '.join(names)}{hint}")
-
-
-def common_type(types: Iterable[Type | None], what: str) -> Type | None:
-    """The type that values of all these types can take: equal types stay, numbers widen."""
-    given = list(dict.fromkeys(t for t in types if t is not None))
-    if len(given) <= 1:
-        return given[0] if given else None
-    if all(t.is_integer for t in given):
-        return Type.INT64
-    if all(t.is_number for t in given):
-        return Type.FLOAT64
-    raise NetworkError(f"{what} needs values of one type, got {', '.join(given)}")
-
-
-def cast(tree: Tree, to: Type) -> Tree:
-    """The tree as that type, unchanged if it has it."""
-    if tree.type is to:
-        return tree
-    if isinstance(tree, Literal) and tree.value is None:
-        return Literal(None, to)
-    return Call("cast", (tree,), to)
 
 
 class _Dialect(DuckDB):
@@ -433,6 +359,8 @@ class _Binder:
             kind = Type.INT64 if whole else Type.FLOAT64
             return Call(function, tuple(cast(a, kind) for a in arguments), kind)
         if function in ("min", "max", "first", "last"):
+            if of is None:
+                raise self._error(f"{function} needs a value with a type; write cast(null as …)")
             return Call(function, arguments, of)
         return Call(function, arguments, self.window if function == "window_start" else Type.INT64)
 

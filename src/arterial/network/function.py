@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from arterial.errors import NetworkError, RunError
-from arterial.network.expression import known_column
-from arterial.network.schema import Schema
+from arterial.network.schema import Field, Schema
+from arterial.network.tree import known_column
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,11 @@ def function(
             raise NetworkError(
                 f"the function {place} must stand at the top level of a module, to be found again by name"
             )
-        columns = {"": produces} if isinstance(produces, str) or produces in (int, float, bool, str) else produces
-        made = Function(place, tuple(reads), Schema.of(columns))
+        if isinstance(produces, str) or produces in (int, float, bool, str):
+            schema = Schema((Field("", Schema.of({"value": produces})["value"]),))
+        else:
+            schema = Schema.of(produces)
+        made = Function(place, tuple(reads), schema)
         _BODIES[place] = body
         return made
 

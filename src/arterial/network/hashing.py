@@ -57,12 +57,17 @@ def hash_texts(offsets: Array, letters: Array) -> Array:
     return words
 
 
+_NO_ENDS = np.zeros(1, np.int64)
+
+
 def _words(column: pl.Series) -> Array:
     if column.dtype == pl.String:
-        full = column.fill_null("").rechunk().cast(pl.Binary)
-        lengths = full.bin.size().to_numpy().astype(np.int64)
-        letters = np.frombuffer(b"".join(full.to_list()), np.uint8)
-        words = hash_texts(np.concatenate([[0], np.cumsum(lengths)]), letters)
+        texts = column.fill_null("").to_arrow(compat_level=pl.CompatLevel.oldest())
+        _, offsets, letters = texts.buffers()
+        ends = (
+            np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1] if len(texts) else _NO_ENDS
+        )
+        words = hash_texts(ends, np.frombuffer(letters, np.uint8) if letters else np.zeros(0, np.uint8))
     elif column.dtype == pl.Float64:
         values = column.fill_null(0.0).to_numpy() + 0.0  # -0.0 becomes 0.0
         words = values.view(np.uint64).copy()

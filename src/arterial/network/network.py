@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -49,6 +49,10 @@ class NetworkValue:
     def __post_init__(self) -> None:
         seen: set[str] = set()
         for box in self.boxes:
+            if not isinstance(box.name, str) or not box.name or any(sign in box.name for sign in "/\n\0"):
+                raise NetworkError(
+                    f"network {self.name!r}: a box cannot be named {box.name!r}; expected a text without slashes"
+                )
             if box.name in seen:
                 raise NetworkError(f"network {self.name!r}: two boxes are named {box.name!r}; give one another name")
             seen.add(box.name)
@@ -57,62 +61,96 @@ class NetworkValue:
             self._check_port(arc, arc.end, "input")
         for box in self.boxes:
             for port in box.inputs:
-                arrivals = [arc for arc in self.arcs if arc.end == Port(box.name, port)]
+                arrivals = self._arcs_to.get(Port(box.name, port), [])
                 if len(arrivals) != 1:
                     came = ", ".join(str(arc.begin) for arc in arrivals) or "none"
                     raise NetworkError(
                         f"network {self.name!r}, box {box.name!r}: input {port!r} needs exactly one arc, got {came}"
                         + ("; put a Union before it" if arrivals else "")
                     )
-        used = {box.name: frozenset(a.begin.port for a in self.arcs if a.begin.box == box.name) for box in self.boxes}
-        fed = {box.name: replace(box, fed_by=self._fed_by(box), used=used[box.name]) for box in self.order}
-        object.__setattr__(self, "boxes", tuple(fed[box.name] for box in self.boxes))
-        object.__setattr__(self, "order", tuple(fed[box.name] for box in self.order))
+        self._let_boxes_know()
 
     def box(self, name: str) -> Box:
         """The box of that name."""
-        for box in self.boxes:
-            if box.name == name:
-                return box
-        raise NetworkError(
-            f"network {self.name!r} has no box {name!r}; it has: {', '.join(b.name for b in self.boxes)}"
-        )
+        try:
+            return self._by_name[name]
+        except KeyError:
+            names = ", ".join(box.name for box in self.boxes)
+            raise NetworkError(f"network {self.name!r} has no box {name!r}; it has: {names}") from None
 
     def arrivals(self, box: Box) -> Mapping[str, Port]:
         """Where the stream of each input port of a box comes from."""
-        return {arc.end.port: arc.begin for arc in self.arcs if arc.end.box == box.name}
+        return {port: self._arcs_to[Port(box.name, port)][0].begin for port in box.inputs}
 
     def departures(self, port: Port) -> tuple[Port, ...]:
         """The input ports that an output port leads to."""
-        return tuple(arc.end for arc in self.arcs if arc.begin == port)
+        return self._leads_to.get(port, ())
 
     @cached_property
     def order(self) -> tuple[Box, ...]:
         """The boxes, each after those that feed it."""
-        return tuple(self._in_order())
+        waiting = {box.name: len(box.inputs) for box in self.boxes}
+        wave = {name: 0 for name, count in waiting.items() if not count}
+        ready = list(wave)
+        for name in ready:
+            for port in self.box(name).outputs:
+                for end in self.departures(Port(name, port)):
+                    waiting[end.box] -= 1
+                    wave[end.box] = max(wave.get(end.box, 0), wave[name] + 1)
+                    if not waiting[end.box]:
+                        ready.append(end.box)
+        if len(ready) < len(self.boxes):
+            names = ", ".join(name for name, count in waiting.items() if count)
+            raise NetworkError(f"network {self.name!r} has a cycle among: {names}")
+        return tuple(sorted(self.boxes, key=lambda box: wave[box.name]))
 
     @cached_property
     def streams(self) -> Mapping[Port, Stream]:
         """The type of the stream that leaves each output port."""
         types: dict[Port, Stream] = {}
         for box in self.order:
-            arriving = {port: types[begin] for port, begin in self.arrivals(box).items()}
-            inputs = {port: arriving[port] for port in box.inputs}
+            inputs = {port: types[begin] for port, begin in self.arrivals(box).items()}
             try:
                 outputs = box.streams(inputs)
             except NetworkError as mistake:
-                arcs = ", ".join(str(arc) for arc in self.arcs if arc.end.box == box.name)
+                arcs = ", ".join(str(Arc(begin, Port(box.name, port))) for port, begin in self.arrivals(box).items())
                 where = f"network {self.name!r}, box {box.name!r}" + (f" (fed by {arcs})" if arcs else "")
                 raise NetworkError(f"{where}: {mistake}") from None
             types.update({Port(box.name, port): stream for port, stream in outputs.items()})
         return types
 
-    def _fed_by(self, box: Box) -> Mapping[str, Stream]:
-        begins = self.arrivals(box)
-        return {port: self.streams[begins[port]] for port in box.inputs}
+    @cached_property
+    def _by_name(self) -> Mapping[str, Box]:
+        return {box.name: box for box in self.boxes}
+
+    @cached_property
+    def _arcs_to(self) -> Mapping[Port, list[Arc]]:
+        arcs: dict[Port, list[Arc]] = {}
+        for arc in self.arcs:
+            arcs.setdefault(arc.end, []).append(arc)
+        return arcs
+
+    @cached_property
+    def _leads_to(self) -> Mapping[Port, tuple[Port, ...]]:
+        ends: dict[Port, tuple[Port, ...]] = {}
+        for arc in self.arcs:
+            ends[arc.begin] = (*ends.get(arc.begin, ()), arc.end)
+        return ends
+
+    def _let_boxes_know(self) -> None:
+        """Put copies in the place of the boxes, that know the streams on their inputs and the outputs in use."""
+        known = {}
+        for box in self.order:
+            fed_by = {port: self.streams[begin] for port, begin in self.arrivals(box).items()}
+            used = frozenset(port for port in box.outputs if self.departures(Port(box.name, port)))
+            known[box.name] = replace(box, fed_by=fed_by, used=used)
+        self.streams  # noqa: B018  (types the streams of a lone source as well, or raises)
+        object.__setattr__(self, "boxes", tuple(known[box.name] for box in self.boxes))
+        object.__setattr__(self, "order", tuple(known[box.name] for box in self.order))
+        object.__setattr__(self, "_by_name", known)
 
     def _check_port(self, arc: Arc, port: Port, side: str) -> None:
-        box = next((box for box in self.boxes if box.name == port.box), None)
+        box = self._by_name.get(port.box)
         if box is None:
             raise NetworkError(f"network {self.name!r}: arc {arc} names the box {port.box!r}, which does not exist")
         ports = box.outputs if side == "output" else box.inputs
@@ -121,14 +159,3 @@ class NetworkValue:
                 f"network {self.name!r}: arc {arc} names the {side} {port.port!r} of box {port.box!r}, "
                 f"which has: {', '.join(ports) or 'none'}"
             )
-
-    def _in_order(self) -> Iterator[Box]:
-        waiting = list(self.boxes)
-        done: set[str] = set()
-        while waiting:
-            ready = [box for box in waiting if all(p.box in done for p in self.arrivals(box).values())]
-            if not ready:
-                raise NetworkError(f"network {self.name!r} has a cycle among: {', '.join(box.name for box in waiting)}")
-            yield from ready
-            done.update(box.name for box in ready)
-            waiting = [box for box in waiting if box.name not in done]

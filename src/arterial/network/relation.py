@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from arterial.errors import NetworkError
-from arterial.network.expression import known_column
-from arterial.network.schema import Field, Schema
+from arterial.network.schema import Field, Schema, Type
+from arterial.network.tree import known_column
+
+_PYTHON: dict[Type, type | tuple[type, ...]] = {
+    Type.FLOAT64: (float, int),
+    Type.STRING: str,
+    Type.BOOL: bool,
+    Type.TIMESTAMP: datetime,
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,11 @@ class Relation:
         for row in self.rows:
             if len(row) != len(self.schema.fields):
                 raise NetworkError(f"the relation {self.name!r} has the columns {self.schema}, got the row {row}")
+            for field, value in zip(self.schema, row, strict=True):
+                if value is not None and not isinstance(value, _PYTHON.get(field.type, int)):
+                    raise NetworkError(
+                        f"the relation {self.name!r} has {field.name!r} as {field.type}, got {value!r} in the row {row}"
+                    )
             key = tuple(row[place] for place in places)
             if key in seen:
                 raise NetworkError(f"the relation {self.name!r} has two rows for the key {key}")

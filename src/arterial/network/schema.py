@@ -81,11 +81,16 @@ class Schema:
         """A schema from a mapping of names to types, a class with annotations, or a schema."""
         if isinstance(columns, Schema):
             return columns
+        if not isinstance(columns, type | Mapping):
+            raise NetworkError(f"expected a schema: a mapping of names to types or a class, got {columns!r}")
         if isinstance(columns, type):
             columns = {name: _annotated(kind) for name, kind in columns.__annotations__.items()}
         schema = cls(tuple(Field(str(name), _type(name, kind)) for name, kind in columns.items()))
         if not schema.fields:
             raise NetworkError("a schema needs at least one column")
+        for name in schema.names:
+            if not name or name.startswith("@"):
+                raise NetworkError(f"a column cannot be named {name!r}; names are not empty and do not begin with @")
         return schema
 
     @property

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable
 from functools import lru_cache, reduce
 
+import numpy as np
 import polars as pl
 
-from arterial.network.expression import Column, Literal, Tree, parse
+from arterial.network.expression import parse
 from arterial.network.schema import Schema, Type
+from arterial.network.tree import Column, Literal, Tree, reads
 
 
 @lru_cache(maxsize=4096)
@@ -28,10 +30,8 @@ def vectorised(tree: Tree) -> pl.Expr:
     if tree.function == "cast":
         assert tree.type is not None
         return _cast(arguments[0], tree.arguments[0].type, tree.type)
-    if tree.function == "/":
-        divisor = tree.arguments[1]
-        if isinstance(divisor, Literal) and divisor.value:
-            return arguments[0] / arguments[1]
+    if tree.function == "/" and reads(tree.arguments[0]) and not reads(tree.arguments[1]):
+        return _divide_by_constant(arguments[0], pl.select(arguments[1]).item())
     if tree.function in ("like", "substr", "replace"):
         return _TEXT[tree.function](arguments[0], *(a.value for a in tree.arguments[1:] if isinstance(a, Literal)))
     return _FUNCTIONS[tree.function](*arguments)
@@ -56,6 +56,20 @@ def _cast(value: pl.Expr, origin: Type | None, to: Type) -> pl.Expr:
 
 def _divide(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     return pl.when(right != 0).then(left / right)
+
+
+def _divide_by_constant(left: pl.Expr, divisor: float | None) -> pl.Expr:
+    """True division. Polars would multiply by the reciprocal, except where there is just one tuple: the last bit would
+    depend on where a train was cut."""
+    if not divisor:
+        return pl.lit(None, dtype=pl.Float64())
+
+    def divide(values: pl.Series) -> pl.Series:
+        with np.errstate(all="ignore"):
+            quotients = pl.Series(values.to_numpy() / divisor)
+        return quotients.set(values.is_null(), None) if values.null_count() else quotients
+
+    return left.map_batches(divide, return_dtype=pl.Float64())
 
 
 def _case(*arguments: pl.Expr) -> pl.Expr:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from arterial.network.aggregate import Aggregation
-from arterial.network.expression import Call
 from arterial.network.function import call_on_window
 from arterial.network.schema import Schema
+from arterial.network.tree import Call
 from arterial.reference.scalar import less, scalar, wrap
 from arterial.reference.stream import Tuples, group_of
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from arterial.boxes.source import ARRIVALS
+from arterial.boxes.source import ARRIVALS, Source
 from arterial.errors import NetworkError
 from arterial.network.network import NetworkValue, Port
+from arterial.network.schema import Type
 from arterial.reference.bsort import bsort
 from arterial.reference.connection_point import connection_point
 from arterial.reference.drop import drop
@@ -67,11 +69,22 @@ def interpret(
         if box.kind not in known:
             raise NetworkError(f"box {box.name!r}: nothing says what a {box.kind!r} means; give it in `meanings`")
         inputs = {port: streams[begin] for port, begin in network.arrivals(box).items()}
-        if box.kind == "source":
-            inputs[ARRIVALS] = [dict(values) for values in arrivals.get(box.name, [])]
+        if isinstance(box, Source):
+            inputs[ARRIVALS] = [_arrived(values, box) for values in arrivals.get(box.name, [])]
         if box.kind == "output":
             results[box.name] = inputs["in"]
         for port, tuples in known[box.kind](box, inputs).items():
             streams[Port(box.name, port)] = tuples
             results[f"{box.name}.{port}"] = tuples
     return results
+
+
+def _arrived(values: Mapping[str, Any], source: Source) -> dict[str, Any]:
+    """A tuple as the source's columns hold it: missing values null, floats as floats, timestamps in UTC."""
+    return {field.name: _held(values.get(field.name), field.type) for field in source.schema}
+
+
+def _held(value: Any, kind: Type) -> Any:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC).replace(tzinfo=None)
+    return float(value) if kind is Type.FLOAT64 and value is not None else value

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arterial import __version__
 from arterial.errors import DataError
+from arterial.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,10 +13,10 @@ from arterial.network.schema import Schema, Type
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
 
 
-def clean_csv(file: Path, ready: Path, schema: Schema) -> Path:
-    """A CSV file with a header as Parquet of the given schema.
+def clean_csv(file: Path, ready: Path, schema: Schema) -> int:
+    """Write a CSV file with a header as Parquet of the given schema; how many lines did not fit.
 
-    Lines that do not fit go to a file beside it, `….rejects.jsonl`, each with its number, the reason and the text.
+    They go to a file beside it, `rejects_of(ready)`, each with its number, the reason and the text.
     """
     try:
         texts = pl.read_csv(file, infer_schema=False, truncate_ragged_lines=True, raise_if_empty=False)
@@ -32,11 +32,16 @@ def clean_csv(file: Path, ready: Path, schema: Schema) -> Path:
     wrong = [(texts[name].is_not_null() & good[name].is_null()).alias(name) for name in schema.names]
     bad = pl.DataFrame(wrong).select(pl.any_horizontal(pl.all())).to_series()
     if bad.any():
-        _write_rejects(ready.with_suffix(".rejects.jsonl"), texts, pl.DataFrame(wrong), bad, schema)
+        _write_rejects(rejects_of(ready), texts, pl.DataFrame(wrong), bad, schema)
     draft = ready.with_name(f".{ready.name}")
     good.filter(~bad).write_parquet(draft)
     draft.replace(ready)
-    return ready
+    return int(bad.sum())
+
+
+def rejects_of(ready: Path) -> Path:
+    """The file of the lines that did not fit."""
+    return ready.with_suffix(".rejects.jsonl")
 
 
 def _read(name: str, kind: Type) -> pl.Expr:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from arterial.engine.sources.clean import clean_csv
+from arterial.engine.sources.clean import clean_csv, rejects_of
 from arterial.engine.sources.source import Ask, Part, Progress, Source
 from arterial.errors import DataError
 from arterial.network.schema import Schema, Type
@@ -38,6 +38,7 @@ class FileSource(Source):
     index: str = ""
     schema: Schema | None = None
     time: str = ""
+    said: tuple[str, ...] = ()
     _started: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     def bind(self, name: str, schema: Schema, time: str, folder: Path) -> FileSource:
@@ -47,19 +48,31 @@ class FileSource(Source):
         files = find_files(Path(self.path), name)
         kept = folder / "sources" / name
         kept.mkdir(parents=True, exist_ok=True)
-        ready = tuple(
-            str(file if file.suffix == ".parquet" else clean_csv(file, kept / f"{n:04d}.parquet", schema))
-            for n, file in enumerate(files)
-        )
-        for file in ready:
-            _check_columns(Path(file), schema)
+        ready, notices = [], []
+        for n, file in enumerate(files):
+            ready.append(str(file) if file.suffix == ".parquet" else str(kept / f"{n:04d}.parquet"))
+            if file.suffix != ".parquet" and (bad := clean_csv(file, Path(ready[-1]), schema)):
+                notices.append(f"{file}: {bad:,} line(s) do not fit and were set aside: {rejects_of(Path(ready[-1]))}")
+        for name in ready:
+            _check_columns(Path(name), schema)
         times = [_read_times(file, time) for file in ready]
         _check_order(files, times, time)
         index = kept / "index.npy"
         _write_index(index, np.concatenate(times) if times else np.empty(0, np.int64))
         return replace(
-            self, files=ready, rows=tuple(len(part) for part in times), index=str(index), schema=schema, time=time
+            self,
+            files=tuple(ready),
+            rows=tuple(len(part) for part in times),
+            index=str(index),
+            schema=schema,
+            time=time,
+            said=tuple(notices),
         )
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """The lines that did not fit."""
+        return self.said
 
     def begin(self) -> Progress:
         """Before the first row."""
@@ -175,7 +188,7 @@ def _check_order(files: list[Path], parts: list[Any], time: str) -> None:
         if len(back):
             row = int(back[0]) + 1
             raise DataError(
-                f"{file}: row {row + 1} goes back in time: {time} is {times[row]} after {times[row - 1]}; sort the file "
+                f"{file}: row {row + 1} goes back in time: {time} is {times[row]} after {times[row - 1]}; sort it "
                 f"by {time}, or read it through Spark and let the network's source allow for disorder."
             )
         if int(times[0]) < latest:

@@ -64,6 +64,11 @@ class Source(ABC):
         """Whether it can deliver the tuples of each slot by these key columns (`arterial.engine.shards.slots`)."""
         return False
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should be told about it when the run starts, such as lines that were set aside."""
+        return ()
+
     @abstractmethod
     def begin(self) -> Progress:
         """Where it begins."""

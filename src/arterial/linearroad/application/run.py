@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arterial import __version__
 from arterial.engine.run import Run, Settings
 from arterial.engine.run import run as run_network
 from arterial.errors import ArterialError, DataError, RunError
@@ -33,6 +32,7 @@ from arterial.linearroad.lookup import SegmentLookup, TollLookup
 from arterial.linearroad.pace import MAX
 from arterial.linearroad.profiles import profile as profile_of
 from arterial.linearroad.replicate import Replication
+from arterial.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -66,7 +66,7 @@ def run_trial(plan: Plan, expressways: float) -> dict[str, Any]:
     verdict = json.loads(judged)
     outcome = {
         "expressways": expressways,
-        "passed": verdict["passed"],
+        "passed": verdict["passes"],
         "made_of": f"{replicas} replicas of {data.name}" if replicas > 1 else data.name,
         "verdict": verdict,
         **usage,

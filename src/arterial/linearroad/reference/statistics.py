@@ -19,6 +19,8 @@ class SegmentStatistics:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self._speeds: dict[tuple[Place, int], dict[int, list[int]]] = {}
+        # A minute's LAV is of earlier minutes, complete when it is asked for: it need not be worked out twice.
+        self._lav: dict[tuple[Place, int], int | None] = {}
 
     def add(self, report: Event) -> None:
         """Count a report, from whatever lane."""
@@ -35,6 +37,18 @@ class SegmentStatistics:
 
     def lav(self, minute: int, place: Place) -> int | None:
         """Rules 1–4: the mean speed of the up to five minutes before `minute`, None if nobody reported."""
+        if (place, minute) not in self._lav:
+            self._lav[place, minute] = self._work_out_lav(minute, place)
+        return self._lav[place, minute]
+
+    def toll(self, minute: int, place: Place) -> int:
+        """Rule 6 but for accidents, which the caller knows."""
+        lav = self.lav(minute, place)
+        if lav is None:
+            return 0
+        return floor(toll_of(Fraction(lav), Fraction(self.cars(minute - 1, place)), self.profile))
+
+    def _work_out_lav(self, minute: int, place: Place) -> int | None:
         before = [self._speeds.get((place, minute - back), {}) for back in range(1, LAV_MINUTES + 1)]
         if self.profile.lav_mean == "of_minute_means":
             means = [
@@ -48,13 +62,6 @@ class SegmentStatistics:
             return None
         mean = _mean(means)
         return floor(mean) if self.profile.lav_rounding == "floor" else half_up(mean)
-
-    def toll(self, minute: int, place: Place) -> int:
-        """Rule 6 but for accidents, which the caller knows."""
-        lav = self.lav(minute, place)
-        if lav is None:
-            return 0
-        return floor(toll_of(Fraction(lav), Fraction(self.cars(minute - 1, place)), self.profile))
 
 
 def toll_of(lav: Fraction, cars: Fraction, profile: Profile) -> Fraction:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from arterial import __version__
 from arterial.errors import DataError, MachineError
 from arterial.linearroad.simulate.expressway import (
     Accident,
@@ -31,6 +30,7 @@ from arterial.linearroad.simulate.merge import merge_to_csv
 from arterial.linearroad.simulate.progress import Watcher, heard
 from arterial.linearroad.simulate.settings import Settings
 from arterial.linearroad.simulate.vehicles import Journeys, assign_vehicles
+from arterial.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -47,7 +47,7 @@ class SettingsError(ArterialError):
 class Driving(NamedTuple):
     """How vehicles drive; a named tuple because compiled kernels read it."""
 
-    headway: float = 0.5  # a follower keeps this time to its leader
+    headway: float = 0.45  # a follower keeps this time to its leader
     spacing: float = 17.0  # from nose to nose at a standstill
     acceleration: float = 4.5
     braking: float = 10.0  # the most that drivers plan with

@@ -36,7 +36,10 @@ def sweep(
     ramps: Ramps,
 ) -> int:
     """Let every vehicle whose turn it is report, then drive all one second on; returns the number of reports."""
+    # Plain locals: a field of a named tuple costs a reference count whenever the loop touches it.
     along, speeds, lanes, order = road.along, road.speed, road.lane, count.order
+    phases, trips, exits, stops, desires = road.phase, road.trip, road.exit_at, road.stop_at, road.desired
+    ramp_back = count.ramp_back
     braking, spacing = driving.braking, driving.spacing
     reaction = 1.0 + driving.headway
     phase = second % REPORT_SECONDS
@@ -46,49 +49,52 @@ def sweep(
     lead_speed = np.zeros(_LANES)
     asker_at = np.full(_LANES, NOWHERE)
     asker_speed = np.zeros(_LANES)
-    count.ramp_back[:] = NOWHERE
+    ramp_back[:] = NOWHERE
     total, kept = count.vehicles[0], 0
 
     for met in range(total):
         i = order[met]
         at, speed, lane = along[i], speeds[i], lanes[i]
-        if reporting and road.phase[i] == phase:
-            reports.trip[reported] = road.trip[i]
+        if reporting and phases[i] == phase:
+            reports.trip[reported] = trips[i]
             reports.along[reported] = int(at)
             reports.speed[reported] = int(speed / FEET_A_SECOND + 0.5)
             reports.lane[reported] = lane
             reported += 1
 
-        if road.stop_at[i] != NOT_STOPPED and second >= road.stop_until[i]:
-            road.stop_at[i] = NOT_STOPPED
-        if road.stop_at[i] != NOT_STOPPED:
-            chosen = crash_speed(speed, road.stop_at[i] - at, driving.crash_braking)
-            at += chosen
-            if road.stop_at[i] - at < _AT_REST:
-                at, chosen = road.stop_at[i], 0.0
+        if stops[i] != NOT_STOPPED and second >= road.stop_until[i]:
+            stops[i] = NOT_STOPPED
+        if stops[i] != NOT_STOPPED:
+            chosen = crash_speed(speed, stops[i] - at, driving.crash_braking)
+            if stops[i] - at - chosen < _AT_REST:
+                chosen = stops[i] - at
+                at = stops[i]
+            else:
+                at += chosen
         else:
             segment = int(at / SEGMENT_FEET)
             offset = at - segment * SEGMENT_FEET
             if lane == EXIT_LANE and offset >= ramps.exit_end:
-                log.ended[road.trip[i]] = second
-                log.left_at[road.trip[i]] = segment
+                log.ended[trips[i]] = second
+                log.left_at[trips[i]] = segment
                 continue
-            to_exit = road.exit_at[i] + ramps.exit_from - at
+            to_exit = exits[i] + ramps.exit_from - at
             if to_exit <= 0.0 and _FIRST <= lane <= _LAST:
-                if lane == _FIRST or segment == SEGMENTS - 1:
+                if segment == SEGMENTS - 1 or (lane == _FIRST and lead_at[EXIT_LANE] - spacing >= at):
                     lane = EXIT_LANE  # at the end of the road all lanes lead off it
                 elif offset > ramps.exit_until:
-                    road.exit_at[i] += SEGMENT_FEET  # missed; the next will do
+                    exits[i] += SEGMENT_FEET  # missed; the next will do
 
-            desired = desired_speed(lane, offset, min(road.desired[i], limits[segment]), ramps)
+            desired = desired_speed(lane, offset, min(desires[i], limits[segment]), ramps)
             wished = wished_speed(speed, desired, driving.acceleration, driving.soft_braking)
             chosen = min(wished, safe_speed(lead_at[lane] - spacing - at, lead_speed[lane], braking, reaction))
             if lane == ENTRANCE_LANE:  # the ramp ends; who has not merged waits there
                 chosen = min(chosen, safe_speed(ramps.merge_until - offset, 0.0, braking, 1.0))
-            looks = (met + second) % driving.change_every == 0
-            wish, asks = wished_lane(
-                lane, at, speed, offset, to_exit, chosen, wished, looks, lead_at, lead_speed, driving, ramps
-            )
+            wish, asks = needed_lane(lane, offset, to_exit, driving, ramps), True
+            if wish == _NO_LANE and chosen < wished - driving.change_gain and _FIRST <= lane <= _LAST:
+                asks = speed < driving.asks_below
+                if (met + second) % driving.change_every == 0:
+                    wish = faster_lane(lane, at, to_exit, chosen, wished, lead_at, lead_speed, driving)
 
             # Someone ahead asks to come into this lane: the first who can lets them.
             room = asker_at[lane] - spacing - at
@@ -107,14 +113,14 @@ def sweep(
                 if (
                     lead_at[wish] - spacing >= at
                     and there >= speed - braking
-                    and follower_lets_in(road, order, met, total, wish, at + there, there, driving)
+                    and follower_lets_in(along, speeds, lanes, order, met, total, wish, at + there, there, driving)
                 ):
                     lane, chosen = wish, there
                 elif asks:
                     asker_at[wish], asker_speed[wish] = at + chosen, chosen
             at += chosen
             if lane == ENTRANCE_LANE:
-                count.ramp_back[segment] = at
+                ramp_back[segment] = at
 
         along[i], speeds[i], lanes[i] = at, chosen, lane
         lead_at[lane], lead_speed[lane] = at, chosen
@@ -135,48 +141,47 @@ def desired_speed(lane: int, offset: float, own: float, ramps: Ramps) -> float:
     return own
 
 
+@njit(cache=True, inline="always")
+def needed_lane(lane: int, offset: float, to_exit: float, driving: Driving, ramps: Ramps) -> int:
+    """The lane to which a driver has to change, off the entrance ramp or towards the exit; or none."""
+    if lane == ENTRANCE_LANE:
+        return _FIRST if offset >= ramps.merge_from else _NO_LANE
+    if _FIRST < lane <= _LAST and to_exit < driving.exit_prepare * (lane - _FIRST):
+        return lane - 1
+    return _NO_LANE
+
+
 @njit(cache=True)
-def wished_lane(
+def faster_lane(
     lane: int,
     at: float,
-    speed: float,
-    offset: float,
     to_exit: float,
     chosen: float,
     wished: float,
-    looks: bool,
     lead_at: NDArray[np.float64],
     lead_speed: NDArray[np.float64],
     driving: Driving,
-    ramps: Ramps,
-) -> tuple[int, bool]:
-    """The lane that a driver wants to change to, or none, and whether others are asked to make room.
+) -> int:
+    """The neighbouring lane in which a driver who is held up gets on clearly faster; or none.
 
-    Off the ramp and towards the exit a driver must; else one who is held up looks now and then for a faster lane.
+    The lane away from the exit only while the exit is far.
     """
-    if lane == ENTRANCE_LANE:
-        return (_FIRST, True) if offset >= ramps.merge_from else (_NO_LANE, False)
-    if lane == EXIT_LANE:
-        return _NO_LANE, False
-    if lane > _FIRST and to_exit < driving.exit_prepare * (lane - _FIRST):
-        return lane - 1, True
-    wish = _NO_LANE
-    if looks and chosen < wished - driving.change_gain:
-        best = chosen + driving.change_gain
-        for other in (lane - 1, lane + 1):
-            if other < _FIRST or other > _LAST or (other > lane and to_exit < driving.exit_prepare * other):
-                continue
-            gap = lead_at[other] - driving.spacing - at
-            there = min(wished, safe_speed(gap, lead_speed[other], driving.braking, 1.0 + driving.headway))
-            if there > best:
-                best = there
-                wish = other
-    return wish, speed < driving.asks_below
+    wish, best = _NO_LANE, chosen + driving.change_gain
+    for other in (lane - 1, lane + 1):
+        if other < _FIRST or other > _LAST or (other > lane and to_exit < driving.exit_prepare * other):
+            continue
+        gap = lead_at[other] - driving.spacing - at
+        there = min(wished, safe_speed(gap, lead_speed[other], driving.braking, 1.0 + driving.headway))
+        if there > best:
+            wish, best = other, there
+    return wish
 
 
 @njit(cache=True)
 def follower_lets_in(
-    road: Road,
+    along: NDArray[np.float64],
+    speeds: NDArray[np.float64],
+    lanes: NDArray[np.int8],
     order: NDArray[np.int32],
     met: int,
     total: int,
@@ -188,11 +193,9 @@ def follower_lets_in(
     """Whether the next vehicle of `lane` behind the one just met has room for it at a new place; none there has."""
     for later in range(met + 1, total):
         j = order[later]
-        if road.lane[j] == lane:
-            return lets_in(
-                road.along[j], road.speed[j], at, speed, driving.spacing, driving.braking, 1.0 + driving.headway
-            )
-        if at - road.along[j] > driving.look_back:
+        if lanes[j] == lane:
+            return lets_in(along[j], speeds[j], at, speed, driving.spacing, driving.braking, 1.0 + driving.headway)
+        if at - along[j] > driving.look_back:
             break
     return True
 

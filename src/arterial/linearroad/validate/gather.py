@@ -80,9 +80,11 @@ def _lines(task: LinesOf, plan: Plan) -> Iterator[Parcel]:
 
 
 def _tolls(task: TollsOf, plan: Plan, asked: Asked) -> Iterator[Parcel]:
-    found = matching_tolls(task.file, asked.expenditures.select("vid", "day", "xway", "qid").unique())
-    # A later file comes after all rows of an earlier one.
-    yield from plan.send_replicas("toll_rows", found.with_columns(pl.col("order") + (task.place << 48)), "qid")
+    keys = asked.expenditures.select("vid", "day", "xway", "qid").unique()
+    for place, file in enumerate(task.files, start=task.place):
+        # A later file comes after all rows of an earlier one.
+        found = matching_tolls(file, keys).with_columns(pl.col("order") + (place << 40))
+        yield from plan.send_replicas("toll_rows", found, "qid")
 
 
 def _journeys(task: JourneysOf, plan: Plan, asked: Asked) -> Iterator[Parcel]:

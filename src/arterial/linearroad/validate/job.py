@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # The bytes of an output file that a task reads.
 LINES_CHUNK = 32 << 20
+# The files of TollHistory that a task reads.
+TOLL_FILES = 8
 EXPENDITURES_OF_TODAY = "Daily expenditures are today's: no toll history is needed."
 _PARCEL_SCHEMA = pa.schema([("bucket", pa.int32()), ("kind", pa.string()), ("payload", pa.binary())])
 
@@ -132,7 +134,8 @@ def _tasks(data: Data, output: Path, tolls: Path | None, segments: Path | None, 
         TrafficOf(file, xway, direction) for xway, file in data.parquet_files.items() for direction in (EAST, WEST)
     ]
     if tolls is not None and not plan.today and asked.expenditures.height:
-        tasks += [TollsOf(file, place) for place, file in enumerate(history_files(tolls, "tolls"))]
+        found = history_files(tolls, "tolls")
+        tasks += [TollsOf(tuple(found[i : i + TOLL_FILES]), i) for i in range(0, len(found), TOLL_FILES)]
     for file in output_files(output):
         tasks += [LinesOf(file, place, *span) for place, span in enumerate(chunks_of(file, LINES_CHUNK))]
     return tasks

@@ -68,9 +68,9 @@ class LinesOf:
 
 @dataclass(frozen=True)
 class TollsOf:
-    """Task: find the requested rows of a file of TollHistory."""
+    """Task: find the requested rows of some files of TollHistory; `place` is that of the first among all."""
 
-    file: Path
+    files: tuple[Path, ...]
     place: int
 
 

@@ -1,0 +1,32 @@
+"""What the tests of the boxes share: a source, a way to write tuples, and the outputs of both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from arterial import Network
+from arterial.drawing import StreamHandle
+from arterial.testing import check_network, run
+
+COLUMNS = {"k": int, "time": int, "x": int, "s": str}
+
+
+def tuples(*rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Tuples from (k, time, x, s); what is missing is null."""
+    return [dict(zip(COLUMNS, (*row, None, None, None), strict=False)) for row in rows]
+
+
+def outputs(
+    draw: Callable[[StreamHandle], Any], arrivals: list[dict[str, Any]], disorder: int = 0
+) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows at each output of what `draw` makes of a source; the same on both engines, in any cut."""
+    net = Network("n")
+    draw(net.source("s", COLUMNS, disorder=disorder))
+    check_network(net, {"s": arrivals}, tries=6)
+    return {name: [tuple(row.values()) for row in rows] for name, rows in run(net, {"s": arrivals}).items()}
+
+
+def one(draw: Callable[[StreamHandle], StreamHandle], arrivals: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """The rows that leave by the stream that `draw` makes."""
+    return outputs(lambda s: draw(s).output("o"), arrivals)["o"]

@@ -1,0 +1,36 @@
+"""Tumble: windows by time and by tuples, stamps, gaps, nulls, several values in one pass."""
+
+from __future__ import annotations
+
+from tests.boxes.drawn import one, tuples
+
+
+def test_by_time() -> None:
+    arrivals = tuples((1, 0, 5), (2, 3, 1), (1, 9, None), (1, 10, 7), (2, 35, None))
+    got = one(
+        lambda s: s.group_by("k").tumble("t", every=10, n="count(*)", top="max(x)", at="window_start()"), arrivals
+    )
+    assert sorted(got) == [(1, 9, 2, 5, 0), (1, 19, 1, 7, 10), (2, 9, 1, 1, 0), (2, 39, 1, None, 30)]
+
+
+def test_by_tuples() -> None:
+    arrivals = tuples((1, 0, 1), (1, 0, 2), (1, 4, 3), (1, 8, 4), (1, 9, 5))
+    got = one(lambda s: s.tumble("t", size=2, n="sum(x)", at="window_start()"), arrivals)
+    assert got == [(0, 3, 0), (8, 7, 4)]  # the fifth waits for a sixth for ever
+
+
+def test_before_the_epoch() -> None:
+    assert one(lambda s: s.tumble("t", every=10, n="count(*)"), tuples((1, -15), (1, -10), (1, -1))) == [
+        (-11, 1),
+        (-1, 2),
+    ]
+
+
+def test_values_are_expressions_over_aggregates() -> None:
+    got = one(
+        lambda s: s.group_by("k").tumble(
+            "t", size=3, a="sum(x) / count(*) + k", b="max(x) - min(x)", c="count(distinct s)"
+        ),
+        tuples((10, 1, 1, "a"), (10, 2, 2, "b"), (10, 3, 6, "a")),
+    )
+    assert got == [(10, 3, 13.0, 5, 2)]

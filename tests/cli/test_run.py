@@ -1,0 +1,108 @@
+"""The commands run, control, graph and explain, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = f"{ROOT / 'examples' / 'speeding.py'}:net"
+
+
+def _arterial(*words: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "arterial", *map(str, words)], capture_output=True, text=True, cwd=folder, timeout=500
+    )
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    """The example's data."""
+    subprocess.run([sys.executable, ROOT / "examples" / "speeding.py"], cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path / "reports.parquet"
+
+
+def test_explain_and_graph(tmp_path: Path) -> None:
+    said = json.loads(_arterial("explain", EXAMPLE, "--json", folder=tmp_path).stdout)
+    assert said["shuffles"] == 1
+    assert said["levels"][1]["superboxes"][0]["key"] == ["vehicle"]
+    text = _arterial("explain", EXAMPLE, folder=tmp_path).stdout
+    assert "superbox by_vehicle: in every slot, sharded by vehicle" in text
+    mermaid = _arterial("graph", EXAMPLE, folder=tmp_path).stdout
+    assert mermaid.startswith("flowchart LR")
+    assert "per_minute" in mermaid
+    done = _arterial("graph", EXAMPLE, "--out", "net.svg", folder=tmp_path)
+    assert done.returncode == 0
+    drawing = ET.parse(tmp_path / "net.svg").getroot()
+    texts = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"reports", "fast", "by_vehicle", "per_minute", "alerts"} <= set(texts)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("explain", "nowhere:net"), "no module 'nowhere'"),
+        (("explain", "nowhere.py:net"), "does not exist"),
+        (("explain", EXAMPLE.replace(":net", ":cat")), "has no 'cat'; networks in it: net"),
+        (("explain", EXAMPLE.replace(":net", ":Path")), "expected a Network"),
+        (("graph", EXAMPLE, "--out", "net.png"), "ends in .svg or .mmd"),
+        (("run", EXAMPLE), "give --source reports=PATH"),
+        (("run", EXAMPLE, "--source", "cats=x"), "has no source 'cats'; it has: reports"),
+        (("control", "nowhere", "pause"), "is not the checkpoint of a run"),
+        (("control", "nowhere", "dance"), "expected one of: pause, resume"),
+    ],
+)
+def test_mistakes_are_told(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = _arterial(*words, folder=tmp_path)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path) -> None:
+    words = ["run", EXAMPLE, "-s", f"reports={reports}", "-o", "out", "--train-size", "400", "--merge", "--json"]
+    command = [sys.executable, "-m", "arterial", *words]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        patience = time.monotonic() + 240
+        while not list(tmp_path.glob("out/alerts/part-*")):
+            assert process.poll() is None, process.stderr and process.stderr.read()
+            assert time.monotonic() < patience
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGINT)
+        lines, errors = process.communicate(timeout=200)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    before = json.loads(lines.splitlines()[-1])
+    assert 0 < before["step"] < 30
+    assert not (tmp_path / "out" / "alerts.parquet").exists()
+    done = _arterial(*words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    after = json.loads(done.stdout.splitlines()[-1])
+    assert before["tuples_in"] + after["tuples_in"] == 12_000
+    alerts = pl.read_parquet(tmp_path / "out" / "alerts.parquet")
+    assert alerts.height == 285
+    assert (
+        alerts["reports"].sum()
+        == pl.read_parquet(reports).filter((pl.col("speed") > 100) & (pl.col("lane") != 4)).height
+    )
+    assert json.loads(_arterial("control", "out/checkpoint", "show", folder=tmp_path).stdout)["stop"] == 1
+
+
+def test_a_csv_file_in_and_csv_files_out(reports: Path, tmp_path: Path) -> None:
+    pl.read_parquet(reports).head(2000).write_csv(tmp_path / "reports.csv")
+    with (tmp_path / "reports.csv").open("a") as file:
+        file.write("100,three,1,120\n")
+    done = _arterial("run", EXAMPLE, "-s", "reports.csv", "-o", "out", "-f", "csv", "--merge", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "done: 2,000 tuples in" in done.stderr
+    assert "reports.csv: 1 line(s) do not fit" in done.stderr
+    assert (tmp_path / "out" / "alerts.csv").read_text().startswith("vehicle,time,peak,reports\n")

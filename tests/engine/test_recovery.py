@@ -1,0 +1,165 @@
+"""Nothing is lost: the driver killed at random moments, a worker killed, the disk full."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+import psutil
+import pytest
+
+from arterial.engine.inprocess import InProcess
+from arterial.network.train import END, Train
+from tests.engine.recover import TRAIN_SIZE, network, tuples
+
+SCRIPT = Path(__file__).with_name("recover.py")
+
+
+def _start(folder: Path, checkpoint: Path | None = None) -> subprocess.Popen[bytes]:
+    where = [folder / "data.parquet", checkpoint or folder / "checkpoint", folder / "out"]
+    return subprocess.Popen([sys.executable, SCRIPT, *where], stderr=subprocess.PIPE)
+
+
+def _finish(process: subprocess.Popen[bytes]) -> None:
+    _, said = process.communicate(timeout=500)
+    assert process.returncode == 0, said.decode()
+
+
+def _parts(folder: Path) -> dict[str, bytes]:
+    paths = (folder / "out").glob("*/part-*") if (folder / "out").exists() else ()
+    return {f"{path.parent.name}/{path.name}": path.read_bytes() for path in paths}
+
+
+def _until(condition: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 240.0) -> None:
+    patience = time.monotonic() + seconds
+    while not condition() and process.poll() is None:
+        assert time.monotonic() < patience, "waited in vain"
+        time.sleep(0.02)
+
+
+def _steps_begun(folder: Path) -> int:
+    offsets = folder / "checkpoint" / "spark" / "offsets"
+    return len([path for path in offsets.iterdir() if path.name.isdigit()]) if offsets.exists() else 0
+
+
+def _expected(count: int) -> dict[str, pl.DataFrame]:
+    return InProcess(network().value).run([{"reports": Train(tuples(count), END)}])
+
+
+def _check_content(folder: Path, count: int) -> None:
+    for name, expected in _expected(count).items():
+        paths = sorted((folder / "out" / name).glob("part-*"))
+        got = pl.concat([pl.read_parquet(path) for path in paths])
+        assert got.height > 0
+        assert got.sort(got.columns).equals(expected.sort(expected.columns)), name
+
+
+def _kill_at_random(folder: Path, kills: int, count: int, seed: int) -> None:
+    """Kill the driver so many times, at random moments of its steps; then let it come to its end."""
+    chance = random.Random(seed)
+    tuples(count).write_parquet(folder / "data.parquet")
+    done = 0
+    while done < kills:
+        process = _start(folder)
+        begun = _steps_begun(folder)
+        _until(lambda: _steps_begun(folder) > begun, process)  # noqa: B023
+        try:
+            process.wait(chance.uniform(0.0, 2.0))
+            break
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            process.stderr.close()  # type: ignore[union-attr]
+            done += 1
+    assert done == kills, f"the run was over after {done} kills: give it more tuples"
+    _finish(_start(folder))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a run that nobody disturbed."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    tuples(20 * TRAIN_SIZE).write_parquet(folder / "data.parquet")
+    _finish(_start(folder))
+    _check_content(folder, 20 * TRAIN_SIZE)
+    return _parts(folder)
+
+
+def test_the_driver_is_killed_three_times(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    _kill_at_random(tmp_path, 3, 20 * TRAIN_SIZE, seed=1)
+    assert _parts(tmp_path) == undisturbed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_the_driver_is_killed_twenty_times(tmp_path: Path) -> None:
+    count = 120 * TRAIN_SIZE
+    (tmp_path / "calm").mkdir()
+    tuples(count).write_parquet(tmp_path / "calm" / "data.parquet")
+    _finish(_start(tmp_path / "calm"))
+    _kill_at_random(tmp_path, 20, count, seed=2)
+    _check_content(tmp_path, count)
+    assert _parts(tmp_path) == _parts(tmp_path / "calm")
+
+
+def test_a_python_worker_is_killed(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    tuples(20 * TRAIN_SIZE).write_parquet(tmp_path / "data.parquet")
+    process = _start(tmp_path)
+    for step in (2, 5, 8):
+        _until(lambda: _steps_begun(tmp_path) >= step, process)  # noqa: B023
+        daemons = [
+            child
+            for child in psutil.Process(process.pid).children(recursive=True)
+            if "daemon" in " ".join(child.cmdline())
+        ]
+        busy = [child for child in daemons if any("daemon" in " ".join(p.cmdline()) for p in child.parents())]
+        assert busy
+        for worker in busy[:2]:
+            worker.kill()
+    _finish(process)
+    assert _parts(tmp_path) == undisturbed
+
+
+@contextmanager
+def _small_disk(folder: Path, size: str) -> Iterator[None]:
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"cannot mount a small disk here: {mounted.stderr.decode().strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_the_disk_is_full_during_a_checkpoint(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    tuples(20 * TRAIN_SIZE).write_parquet(tmp_path / "data.parquet")
+    disk = tmp_path / "disk"
+    with _small_disk(disk, "24m"):
+        ballast = disk / "ballast"
+        process = _start(tmp_path, disk / "checkpoint")
+        offsets = disk / "checkpoint" / "spark" / "offsets"
+        _until(lambda: offsets.exists() and len(list(offsets.iterdir())) > 3, process)
+        with ballast.open("wb") as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+                    file.flush()
+            except OSError:
+                pass
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 1
+        assert b"Traceback" not in said
+        assert b"disk is full" in said, said
+        assert b"start again with the same checkpoint" in said
+        ballast.unlink()
+        _finish(_start(tmp_path, disk / "checkpoint"))
+    assert _parts(tmp_path) == undisturbed

@@ -1,0 +1,66 @@
+"""The public helpers: a box of a user's own is checked in three lines, and a wrong one is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+import pytest
+
+from arterial.network.box import Box, Stream
+from arterial.network.schema import Schema
+from arterial.network.state import State
+from arterial.network.train import Train
+from arterial.testing import Clock, DisagreementError, check_box
+
+STREAM = Stream(Schema.of({"vehicle": int, "time": int, "pos": int}), "time", keyed_by=("vehicle",))
+TUPLES = [{"vehicle": i % 3, "time": i // 2, "pos": i * i} for i in range(40)]
+
+
+@dataclass(frozen=True)
+class Deltas(Box):
+    """The difference of a column to the tuple before, of each group."""
+
+    column: str
+    forgets: bool = False
+    kind: ClassVar[str] = "deltas"
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        return {"out": inputs["in"]}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        key = list(self.fed_by["in"].keyed_by)
+        last = None if self.forgets else state.get("last")
+        new = trains["in"].tuples
+        tuples = pl.concat([last, new]) if isinstance(last, pl.DataFrame) else new
+        state.put("last", "", tuples.group_by(key, maintain_order=True).last().select(tuples.columns))
+        deltas = tuples.with_columns(pl.col(self.column).diff().over(key))
+        return {"out": Train(deltas.tail(new.height), trains["in"].through)}
+
+
+def meaning(box: Deltas, inputs: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    last: dict[int, int] = {}
+    made = []
+    for values in inputs["in"]:
+        before = last.get(values["vehicle"])
+        last[values["vehicle"]] = values[box.column]
+        made.append(values | {box.column: None if before is None else values[box.column] - before})
+    return {"out": made}
+
+
+def test_a_right_box() -> None:
+    check_box(Deltas("d", "pos"), {"in": TUPLES}, {"in": STREAM})
+    check_box(Deltas("d", "pos"), {"in": TUPLES}, {"in": STREAM}, meaning=meaning)
+
+
+def test_a_box_that_forgets_between_trains() -> None:
+    with pytest.raises(DisagreementError, match="one train in one shard"):
+        check_box(Deltas("d", "pos", forgets=True), {"in": TUPLES}, {"in": STREAM})
+
+
+def test_the_clock() -> None:
+    clock = Clock(10)
+    clock.advance(2.5)
+    assert clock() == 12.5
