@@ -13,7 +13,10 @@ from arterial.linearroad.reference.interpreter import Expected
 from arterial.linearroad.thesis import ThesisLines, thesis_output
 from tests.linearroad.outputs import answers_of
 
-REPORTS = "0,0,5,40,1,10,0,7,1\n0,0,6,40,1,10,0,0,0\n0,30,5,50,1,10,1759,6,1\n0,60,5,30,1,11,100,7,1\n0,90,5,10,1,11,120,7,1\n"
+REPORTS = (
+    "0,0,5,40,1,10,0,7,1\n0,0,6,40,1,10,0,0,0\n0,30,5,50,1,10,1759,6,1\n"
+    "0,60,5,30,1,11,100,7,1\n0,90,5,10,1,11,120,7,1\n"
+)
 
 
 def rows_of(path: Path, text: str, name: str = "thesis.csv") -> list[dict[str, Any]]:

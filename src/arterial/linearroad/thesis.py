@@ -1,8 +1,8 @@
 """The layouts of the 2003 thesis (ch. 3, tables 3.1–3.4): its input tuples as our lines, our answers as its output.
 
 Its positions are (Mile, Offset in yards, Lane 0–7) and its Dir 0 is West. One ramp lane serves both ways: a report from
-it is an exit if the vehicle was on the road 30 s before, else an entrance. Tuples are padded to nine fields, or not. The
-tables number the requests 1–3, the text 2–4; a file that has a type 1 at its beginning is by the tables.
+it is an exit if the vehicle was on the road 30 s before, else an entrance. Tuples are padded to nine fields, or not.
+The tables number the requests 1–3, the text 2–4; a file that has a type 1 at its beginning is by the tables.
 """
 
 from __future__ import annotations
@@ -118,8 +118,9 @@ class ThesisLines:
 
 
 def thesis_output(answer_type: int, answers: pa.Table) -> bytes:
-    """Answers of one type as tuples of tables 3.3 and 3.4, padded to five fields. They tell no time, so nobody can judge
-    them.
+    """Answers of one type as tuples of tables 3.3 and 3.4, padded to five fields.
+
+    They tell neither the time of the input nor that of emission, so nobody can judge them.
     """
     told = [pl.lit(answer_type).alias("type"), *_OUTPUT[answer_type]]
     padding = [pl.lit(0).alias(f"padding {place}") for place in range(len(told), OUTPUT_FIELDS)]

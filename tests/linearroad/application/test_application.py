@@ -1,4 +1,4 @@
-"""The stream gives the answers of the interpreter and of the validator, on every city, however it is cut and sharded."""
+"""The stream gives the answers of interpreter and validator, on every city, however it is cut and sharded."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from arterial.linearroad.profiles import Profile
+from arterial.linearroad.profiles import Profile, profile
 from arterial.linearroad.reference import Expected, answer
 from tests.linearroad.application.stream import history_in, stream_answers
 from tests.linearroad.cases import CASES, Case
-from tests.linearroad.cities import City, generate, small
+from tests.linearroad.cities import City, generate, small, table_of
+from tests.linearroad.kernels.jams import jam
 from tests.linearroad.test_validate_expected import validator_answers
 
 PROFILES = ["spec", "walmart", "thesis2003"]
 CITIES = 60
+JAMS = 3
 CITIES_WITH_HISTORY = 8
 MORE_CITIES = 1000
 
@@ -30,6 +32,14 @@ def test_stream_and_interpreter_agree(name: str, balance_at: str) -> None:
         rng = random.Random(seed)
         given = stream_answers(city.table(), small(name), shards=rng.choice((1, 2, 3)), cuts=rng, balance_at=balance_at)
         _same(given, right, f"city {seed}")
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_stream_and_interpreter_agree_on_jams(name: str) -> None:
+    for seed in range(JAMS):
+        events = table_of(jam(seed))
+        given = stream_answers(events, profile(name), shards=2, cuts=random.Random(seed))
+        _same(given, answer(events, (), (), profile(name)), f"jam {seed}")
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -60,14 +70,14 @@ def test_case(case: Case, cut: bool, tmp_path: Path) -> None:
         assert case.seen(table, getattr(given, table)) == sorted(rows), case.rule
 
 
-def all_three(seed: int, profile: Profile, folder: Path) -> Expected:
+def all_three(seed: int, rules: Profile, folder: Path) -> Expected:
     """Compare the implementations on one city with its history, in random trains."""
     city = generate(seed)
-    right = answer(city.events, city.tolls, city.segments, profile)
-    _same(validator_answers(city.events, city.tolls, city.segments, profile), right, f"validator, city {seed}")
+    right = answer(city.events, city.tolls, city.segments, rules)
+    _same(validator_answers(city.events, city.tolls, city.segments, rules), right, f"validator, city {seed}")
     rng = random.Random(seed)
     history = history_in(folder / str(seed), city.tolls, city.segments)
-    given = stream_answers(city.table(), profile, history=history, shards=rng.choice((1, 2, 3)), cuts=rng)
+    given = stream_answers(city.table(), rules, history=history, shards=rng.choice((1, 2, 3)), cuts=rng)
     _same(given, right, f"stream, city {seed}")
     # The look-up of the segments is 30 MB for the smallest city.
     shutil.rmtree(folder / str(seed))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from arterial.linearroad.kernels.segment_history import gather
 from arterial.linearroad.kernels.travel_time import BY_SPEC, JourneyRules, _walk, travel_time_in_fractions, travel_times
-from arterial.linearroad.profiles import THESIS2003
 from arterial.linearroad.lookup import XWAY_CELLS
+from arterial.linearroad.profiles import THESIS2003
 
 Row = tuple[int, int, int, int, int, int]  # day, minute, dir, seg, lav, cnt
 History = dict[tuple[int, int, int, int], list[tuple[int, int]]]  # weekday, minute, dir, seg -> lav, cnt

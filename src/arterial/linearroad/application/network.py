@@ -1,8 +1,8 @@
 """The network of Linear Road: its boxes are the sections of the paper (VLDB 2004, §3.2; thesis, §5.1).
 
 Two partition keys, so two superboxes: what happens on a road is keyed by expressway and direction, what is charged to a
-vehicle by vehicle. Requests that only look into the history need no key at all. The thesis' tolls depend on the accounts
-themselves, so by its rules both are one box.
+vehicle by vehicle. Requests that only look into the history need no key at all. By the thesis' rules tolls depend on
+accounts and accounts on tolls, so there both are one box.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _lasting_tolls(roads: StreamHandle, profile: Profile) -> StreamHandle:
 
 
 def _whole_city(reports: StreamHandle, requests: StreamHandle, profile: Profile, moment: BalanceAt) -> None:
-    """By the thesis' rules tolls depend on accounts and accounts on tolls, so that both are one box."""
+    """Everything that reports and accounts tell, by the thesis' rules."""
     asked = requests.filter("account_requests", f"type = {BALANCE_REQUEST} or type = {EXPENDITURE_REQUEST}")
     box = ThesisCity("tolls_and_accounts", profile.name, rules_of(profile), moment)
     city = reports.network.box(box, reports=reports, requests=asked)
