@@ -26,6 +26,15 @@ def run(
     disorder: int = typer.Option(
         0, help="By how many seconds a line may be older than an earlier one (CSV of others)."
     ),
+    basetoll: int | None = typer.Option(
+        None, help="Constant of profile thesis2003: what a toll is multiplied by. [default: 2]"
+    ),
+    basecredit: int | None = typer.Option(
+        None, help="Constant of profile thesis2003: the credit for leaving before an accident. [default: 100]"
+    ),
+    ftmin: int | None = typer.Option(
+        None, help="Constant of profile thesis2003: the day's charges from which tolls are halved. [default: 1000]"
+    ),
     force: bool = typer.Option(False, "--force", help="Remove what an earlier run left in the output folder."),
     json_output: bool = typer.Option(False, "--json", help="Print the figures of the run as JSON."),
 ) -> None:
@@ -40,7 +49,21 @@ def run(
     if force:
         clear(out)
     options = RunOptions(
-        data, out, tolls, segments, profile, dialect, factor, begin, until, replicate, shards, disorder
+        data,
+        out,
+        tolls,
+        segments,
+        profile,
+        dialect,
+        factor,
+        begin,
+        until,
+        replicate,
+        shards,
+        disorder,
+        basetoll,
+        basecredit,
+        ftmin,
     )
     running = LinearRoadRun(options)
     for note in running.notes:

@@ -22,15 +22,19 @@ from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_seconds, reports_between
 from arterial.linearroad.application.figures import response_times
 from arterial.linearroad.application.network import History, linear_road_network
+from arterial.linearroad.application.thesis_file import THESIS_FILE, write_thesis_file
 from arterial.linearroad.clean_set import REJECTS_FILE
 from arterial.linearroad.cleaning import REJECT_SCHEMA
 from arterial.linearroad.convert import convert
 from arterial.linearroad.data import Data
+from arterial.linearroad.dialects import PAPER
 from arterial.linearroad.dialects import dialect as dialect_of
 from arterial.linearroad.event_files import writing
 from arterial.linearroad.event_sources import is_data_set
+from arterial.linearroad.kernels.travel_time import JourneyRules
 from arterial.linearroad.lookup import SegmentLookup, TollLookup
 from arterial.linearroad.pace import MAX
+from arterial.linearroad.profiles import THESIS2003, Profile
 from arterial.linearroad.profiles import profile as profile_of
 from arterial.linearroad.replicate import Replication
 from arterial.version import __version__
@@ -65,6 +69,14 @@ class RunOptions:
     replicate: int = 1
     shards: int = 0
     disorder: int = 0
+    basetoll: int | None = None
+    basecredit: int | None = None
+    ftmin: int | None = None
+
+    @property
+    def semantics(self) -> Profile:
+        """The profile, with the constants that were chosen for it."""
+        return profile_of(self.profile, basetoll=self.basetoll, basecredit=self.basecredit, ftmin=self.ftmin)
 
 
 class LinearRoadRun:
@@ -73,7 +85,7 @@ class LinearRoadRun:
     def __init__(self, options: RunOptions, *, spark: SparkSession | None = None) -> None:
         self.options = options
         self.work = options.out / WORK
-        self.profile, self.dialect = profile_of(options.profile), dialect_of(options.dialect)
+        self.profile, self.dialect = options.semantics, dialect_of(options.dialect)
         self.resumed = _claim(options)
         self.data = self._prepared_data()
         self.until = self.data.last_second + 1 if options.until is None else options.until
@@ -94,7 +106,9 @@ class LinearRoadRun:
     def notes(self) -> list[str]:
         """What a user should know about this run."""
         told = []
-        if self.options.tolls is None:
+        if self.profile.expenditure == "today":
+            told.append("daily expenditures are today's, so that --tolls is not needed")
+        elif self.options.tolls is None:
             told.append("no --tolls: daily expenditures are answered as for a vehicle that the history does not know")
         if self.options.segments is None:
             told.append("no --segments: travel times are answered as for an expressway that the history does not know")
@@ -120,6 +134,8 @@ class LinearRoadRun:
     def finish(self) -> dict[str, Any]:
         """Write the figures of a run that came to its end."""
         figures = self._figures()
+        if self.profile.name == THESIS2003.name and self.dialect is PAPER:
+            write_thesis_file(self.options.out)
         with writing(self.options.out / RUN_FILE):
             (self.options.out / RUN_FILE).write_text(json.dumps(figures, indent=2) + "\n")
         return figures
@@ -171,14 +187,22 @@ class LinearRoadRun:
         history = History(vids_apart=0, xways_apart=0)
         if self.options.replicate > 1:
             history = replace(history, vids_apart=self.replication.vid_step, xways_apart=self.replication.xway_step)
-        if self.options.tolls is not None:
+        if self.options.tolls is not None and self.profile.expenditure == "history":
             # Asked once here, so that its kernel is compiled and kept before the clock starts.
             TollLookup.open(self.options.tolls).tolls([0], [1], [0])
             history = replace(history, tolls=self.options.tolls.absolute())
         if self.options.segments is not None:
-            SegmentLookup.open(self.options.segments).travel_times([0], [0], [1], [1], [1])
+            rules = JourneyRules.of(self.profile)
+            SegmentLookup.open(self.options.segments).travel_times([0], [0], [1], [1], [1], rules=rules)
             history = replace(history, segments=self.options.segments.absolute())
         return history
+
+    def _constants(self) -> dict[str, int | None]:
+        """The constants of the thesis' rules that hold in this run."""
+        if self.profile.name != THESIS2003.name:
+            return {}
+        chosen = self.profile
+        return {"basetoll": chosen.base_toll, "basecredit": chosen.exit_credit, "ftmin": chosen.discount_from}
 
     def _figures(self) -> dict[str, Any]:
         seconds = time.time() - self._begun
@@ -188,6 +212,7 @@ class LinearRoadRun:
         return {
             "version": __version__,
             **{name: str(value) if isinstance(value, Path) else value for name, value in asdict(self.options).items()},
+            **self._constants(),
             "speed": "max" if self.options.speed == MAX else self.options.speed,
             "until": self.until,
             "shards": self._run.plan.shards,
@@ -230,5 +255,5 @@ def _claim(options: RunOptions) -> bool:
 def clear(out: Path) -> None:
     """Remove what an earlier run left in an output folder, and nothing else."""
     shutil.rmtree(out / WORK, ignore_errors=True)
-    for name in (RUN_FILE, REJECTS_FILE, *(path.name for path in out.glob("output*.csv"))):
+    for name in (RUN_FILE, REJECTS_FILE, THESIS_FILE, *(path.name for path in out.glob("output*.csv"))):
         (out / name).unlink(missing_ok=True)
