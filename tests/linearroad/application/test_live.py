@@ -90,7 +90,7 @@ def test_the_driver_through_tcp_is_answered_as_the_file_is(
     )
     driver.start()
     run = LinearRoadRun(options(f"tcp://127.0.0.1:{target.port}", tmp_path / "live"), spark=spark)
-    assert run.wait(120)
+    assert run.wait(90)
     figures = run.finish()
     driver.join()
     assert rows_of(tmp_path / "live") == right

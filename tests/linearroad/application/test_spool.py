@@ -28,7 +28,13 @@ FAULTY = [3, 5, 7, 10, 11]
 
 
 def spooler(
-    folder: Path, *, speed: float = math.inf, now: list[float] | None = None, until: int | None = None, disorder: int = 0
+    folder: Path,
+    *,
+    speed: float = math.inf,
+    now: list[float] | None = None,
+    until: int | None = None,
+    disorder: int = 0,
+    state: bytes | None = None,
 ) -> Spooler:
     clock = RunClock(folder / "clock.json", 0, speed)
     moment = now or [0.0]
@@ -38,6 +44,7 @@ def spooler(
         clock,
         cleaner=Cleaner(disorder=disorder, file="test"),
         until=until,
+        state=state,
         now=lambda: moment[0],
     )
 
@@ -85,6 +92,25 @@ def test_whatever_the_cuts_and_crashes_every_line_counts_once(tmp_path: Path) ->
             check_whole(folder)
         assert pairs(read_spool(folder / "spool", 0, 99)) == GOOD
         assert taking.spool.account.events == len(GOOD)
+
+
+def test_from_a_state_that_was_kept_nothing_is_sent_twice(tmp_path: Path) -> None:
+    """The spool may have come further than the state: then the piece after the state is given again."""
+    data = "".join(LINES).encode()
+    for seed in range(60):
+        rng = random.Random(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        state, at = None, 0
+        while at < len(data):
+            size = rng.choice((1, 60, 200))
+            taking = spooler(folder, state=state)
+            taking.feed(data[at : at + size])
+            if rng.random() < 0.7:  # else it crashed before the state was kept
+                state, at = taking.state(), at + size
+        taking = spooler(folder, state=state)
+        taking.finish()
+        check_whole(folder)
 
 
 def test_lines_out_of_order_within_the_permitted_disorder(tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ import select
 import socket
 import stat
 import threading
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -127,10 +126,10 @@ class SpooledInput(ABC):
         except Exception as fault:
             self.error = RunError(f"{self.name}: the input failed: {type(fault).__name__}: {fault}")
 
-    def _spooler(self, now: Callable[[], float] = time.time) -> Spooler:
+    def _spooler(self, state: bytes | None = None) -> Spooler:
         assert self._clock is not None
         cleaner = Cleaner(disorder=self.disorder, file=self.name)
-        return Spooler(self.spool, self.rejects, self._clock, cleaner=cleaner, until=self.until, now=now)
+        return Spooler(self.spool, self.rejects, self._clock, cleaner=cleaner, until=self.until, state=state)
 
     def _wait_for_room(self) -> None:
         """Let the run come nearer, if the spool is far ahead of it."""

@@ -186,7 +186,14 @@ OpenInput = Callable[[RunOptions, Path], Input]
 
 def open_input(options: RunOptions, work: Path) -> Input:
     """The input that a user named: files, or a stream."""
-    place: dict[str, Any] = {
+    if is_live(options.data):
+        return LineInput(options.data, **input_place(options, work))
+    return StoredInput(Path(options.data), **input_place(options, work))
+
+
+def input_place(options: RunOptions, work: Path) -> dict[str, Any]:
+    """What every kind of input is told."""
+    return {
         "work": work,
         "rejects": options.out / REJECTS_FILE,
         "begin": options.begin,
@@ -194,9 +201,6 @@ def open_input(options: RunOptions, work: Path) -> Input:
         "times": options.replicate,
         "disorder": options.disorder,
     }
-    if is_live(options.data):
-        return LineInput(options.data, **place)
-    return StoredInput(Path(options.data), **place)
 
 
 def _claim(options: RunOptions, live: bool) -> bool:

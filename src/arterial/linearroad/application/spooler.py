@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from arterial.linearroad.application.clock import RunClock
-from arterial.linearroad.application.spool import Spool
+from arterial.linearroad.application.spool import Account, Spool
 from arterial.linearroad.cleaning import NO_REJECTS, REJECT_SCHEMA, Cleaned, Cleaner, concatenated
 from arterial.linearroad.event_files import writing
 
@@ -32,7 +33,8 @@ class Spooler:
     """Cleans one stream of lines into a spool.
 
     If the spool is not empty, a run is taken up again, and the sender sends again: from wherever it likes, as long as
-    that is not after the spool's end. Lines of seconds that are in the spool are skipped and counted.
+    that is not after the spool's end. Lines of seconds that are in the spool are skipped and counted. From a sender who
+    does not send again the spooler's `state` must have been kept.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Spooler:
         *,
         cleaner: Cleaner,
         until: int | None = None,
+        state: bytes | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.spool, self.rejects, self.clock, self.until, self.cleaner = spool, rejects, clock, until, cleaner
@@ -50,6 +53,8 @@ class Spooler:
         self._waiting: list[Cleaned] = []
         self._catching_up = spool.until > 0
         self._heard = now()
+        if state is not None:
+            self._restore(state)
         _cut_rejects(rejects, spool.account.rejects_bytes)
 
     @property
@@ -79,6 +84,33 @@ class Spooler:
             self._take(self.cleaner.finish(), last=True)
         if not self.done:
             self.spool.end()
+
+    def state(self) -> bytes:
+        """Everything that what comes next depends on, for input that will not be sent again."""
+        waiting = concatenated(self._waiting)
+        store = io.BytesIO()
+        np.savez(
+            store,
+            until=self.spool.until,
+            catching_up=self._catching_up,
+            account=np.frombuffer(self.spool.account.to_json(), np.uint8),
+            cleaner=np.frombuffer(self.cleaner.state(), np.uint8),
+            events=_packed(waiting.events),
+            lines=waiting.lines,
+            rejects=_packed(waiting.rejects),
+        )
+        return store.getvalue()
+
+    def _restore(self, state: bytes) -> None:
+        """Go on from a state; if the spool has come further meanwhile, what it has is not taken again."""
+        with np.load(io.BytesIO(state), allow_pickle=False) as stored:
+            self.cleaner = Cleaner.restored(stored["cleaner"].tobytes())
+            is_ahead = self.spool.until > int(stored["until"])
+            self._catching_up = is_ahead or bool(stored["catching_up"])
+            if not is_ahead:
+                self.spool.account = Account.of_json(stored["account"].tobytes())
+            events, rejects = _unpacked(stored["events"]), _unpacked(stored["rejects"])
+            self._waiting = [self._without_known(Cleaned(events, stored["lines"], rejects))]
 
     @property
     def _latest(self) -> int:
@@ -151,6 +183,17 @@ class Spooler:
         account = self.spool.account
         account.rejects_bytes += len(lines.getvalue())
         account.rejected.update(rejects["reason"].to_pylist())
+
+
+def _packed(table: pa.Table) -> np.ndarray[Any, Any]:
+    packed = pa.BufferOutputStream()
+    with pa.ipc.new_stream(packed, table.schema) as writer:
+        writer.write_table(table)
+    return np.frombuffer(packed.getvalue(), np.uint8)
+
+
+def _unpacked(packed: np.ndarray[Any, Any]) -> pa.Table:
+    return pa.ipc.open_stream(packed.tobytes()).read_all()
 
 
 def _cut_rejects(path: Path, size: int) -> None:
