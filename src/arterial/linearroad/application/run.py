@@ -142,7 +142,7 @@ class LinearRoadRun:
             spark=spark,
             after_step=flat.append,
         )
-        self.input.start(run, warm_up)
+        self.input.start(run, 0 if freely else warm_up)
         return run
 
     def _history(self) -> History:
