@@ -130,12 +130,12 @@ class EventFile:
         columns = [names[name] for name in EVENT_SCHEMA.names]
         size, rows, done = self.path.stat().st_size, max(file.metadata.num_rows, 1), 0
         for part in file.iter_batches(PIECE_ROWS, columns=columns):
-            yield _as_lines(part.select(columns))
+            yield as_lines(part.select(columns))
             done += part.num_rows
             self.bytes_done = size * done / rows
 
 
-def _as_lines(rows: pa.RecordBatch) -> bytes:
+def as_lines(rows: pa.RecordBatch) -> bytes:
     """Rows of any types as lines, so that they are judged like anyone's."""
     lines = pa.BufferOutputStream()
     pa.csv.write_csv(rows, lines, pa.csv.WriteOptions(include_header=False))

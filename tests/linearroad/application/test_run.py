@@ -67,7 +67,7 @@ def test_a_window_of_replicas_with_dirty_lines(city: City, tmp_path: Path, spark
     figures = run.finish()
     right = answer(city.table(), (), ())
     given = read_output(tmp_path / "out", dialect("paper")).answers.notices
-    step = run.replication.vid_step
+    step = run.input.replication.vid_step
     told = sorted(
         (vid % step, time) for vid, time in zip(*(given[n].to_pylist() for n in ("vid", "time")), strict=True)
     )
