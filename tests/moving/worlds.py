@@ -11,7 +11,9 @@ from arterial.moving.space import Space
 World = list[tuple[float, list[Event]]]
 
 
-def random_world(seed: int, *, space: Space = Space.PLANE, units: int = 30, objects: int = 25, coarse: bool = True) -> World:
+def random_world(
+    seed: int, *, space: Space = Space.PLANE, units: int = 30, objects: int = 25, coarse: bool = True
+) -> World:
     """Objects that come, jump, rest, fall silent and return; queries of every kind that come, change and go."""
     chance = random.Random(seed)
     ids: list[Id] = [n if n % 3 else f"o{n}" for n in range(-objects // 4, objects - objects // 4)]
@@ -42,11 +44,13 @@ def random_world(seed: int, *, space: Space = Space.PLANE, units: int = 30, obje
 
     def query() -> Query:
         size = 300_000.0 if space is Space.LONLAT else 6.0
+        # A point on the very side of a rectangle is inside up to rounding on the sphere, so none is of width 0 there.
+        widths = [0.7, 1.1, 50.0] if space is Space.LONLAT else [0.0, 1.0, 2.0, 100.0]
         kind = chance.randrange(4)
         if kind == 0:
             return Range(*spot(), *spot())
         if kind == 1:
-            return MovingRange(chance.choice(ids), chance.uniform(0, 2) * size, chance.choice([0.0, 1.0, 2.0, 100.0]) * size)
+            return MovingRange(chance.choice(ids), chance.uniform(0, 2) * size, chance.choice(widths) * size)
         if kind == 2:
             return Nearest(chance.choice([1, 2, 5, 100]), *spot())
         return MovingNearest(chance.choice([1, 2, 3, 5, 100]), chance.choice(ids))

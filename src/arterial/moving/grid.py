@@ -1,4 +1,8 @@
-"""The shared grid: all live objects, in the cells of a uniform grid, a doubly linked list a cell.
+"""The shared grid: all live objects, once, in the cells of a uniform grid.
+
+The objects of a cell stand side by side with their coordinates, with a little room to spare behind them, so that a search
+reads memory in order and a move costs a few writes; when a cell's room runs out, all are arranged anew. When a large share
+of the objects moves in a time unit, arranging all anew is the cheaper way to begin with.
 
 Cells at the border reach to infinity: a coordinate outside the grid is clamped, and as clamping keeps the order of
 coordinates, a search over the cells from that of `low` to that of `high` misses nothing between them. Objects that a
@@ -19,6 +23,10 @@ Array = np.ndarray[Any, Any]
 
 OBJECTS_PER_CELL = 2.0
 MOST_CELLS = 1 << 22
+SPARE = 4
+"""How many more objects a cell has room for when all are arranged."""
+DENSE = 4
+"""When one in so many objects moves in a time unit, or more, all are arranged anew."""
 NONE = -1
 
 
@@ -34,18 +42,24 @@ class Objects(NamedTuple):
     last: Array
     live: Array
     cell: Array
-    after: Array
-    before: Array
+    where: Array
     first_query: Array
     mark: Array
 
 
 class Grid(NamedTuple):
-    """Cells in rows of `size[0]`; `place` is the origin and the cells per unit of x and y."""
+    """Cells in rows of `size[0]`; `place` is the origin and the cells per unit of x and y.
+
+    A cell's objects are `slot`, `x` and `y` from its `start` on, `count` of them; its room ends where the next one starts.
+    """
 
     size: Array
     place: Array
-    head: Array
+    start: Array
+    count: Array
+    slot: Array
+    x: Array
+    y: Array
     dirty: Array
 
 
@@ -57,8 +71,7 @@ def empty_objects(room: int) -> Objects:
         last=np.full(room, -np.inf),
         live=np.zeros(room, np.int8),
         cell=np.full(room, NONE, np.int32),
-        after=np.full(room, NONE, np.int32),
-        before=np.full(room, NONE, np.int32),
+        where=np.full(room, NONE, np.int32),
         first_query=np.full(room, NONE, np.int32),
         mark=np.zeros(room, np.int64),
     )
@@ -77,70 +90,94 @@ def fitted_grid(objects: Objects, lonlat: bool) -> Grid:
     cells = min(max(count / OBJECTS_PER_CELL, 1.0), MOST_CELLS)
     columns = int(min(max(math.sqrt(cells) * math.sqrt(breadth) / math.sqrt(height), 1.0), cells))
     rows = max(int(cells / columns), 1)
+    room = len(objects.x) + SPARE * columns * rows
     return Grid(
         size=np.array([columns, rows], np.int64),
         place=np.array([low_x, low_y, _scale(columns, high_x - low_x), _scale(rows, high_y - low_y)]),
-        head=np.full(columns * rows, NONE, np.int32),
+        start=np.zeros(columns * rows + 1, np.int32),
+        count=np.zeros(columns * rows, np.int32),
+        slot=np.zeros(room, np.int32),
+        x=np.zeros(room),
+        y=np.zeros(room),
         dirty=np.zeros(columns * rows, np.int64),
     )
+
+
+def with_room(grid: Grid, objects: int) -> Grid:
+    """The same grid with room for so many objects."""
+    room = objects + SPARE * len(grid.count)
+    larger = (np.zeros(room, column.dtype) for column in (grid.slot, grid.x, grid.y))
+    columns = [_copied(column, into) for column, into in zip((grid.slot, grid.x, grid.y), larger, strict=True)]
+    return grid._replace(slot=columns[0], x=columns[1], y=columns[2])
 
 
 @njit(cache=True)
 def column_of(grid: Grid, x: float) -> int:
     """The column of cells in which x lies."""
-    place = (x - grid.place[0]) * grid.place[2]
-    if not place > 0.0:
-        return 0
-    return int(place) if place < grid.size[0] else grid.size[0] - 1
+    return _stripe(x, grid.place[0], grid.place[2], grid.size[0])
 
 
 @njit(cache=True)
 def row_of(grid: Grid, y: float) -> int:
     """The row of cells in which y lies."""
-    place = (y - grid.place[1]) * grid.place[3]
-    if not place > 0.0:
-        return 0
-    return int(place) if place < grid.size[1] else grid.size[1] - 1
+    return _stripe(y, grid.place[1], grid.place[3], grid.size[1])
 
 
 @njit(cache=True)
-def link(objects: Objects, grid: Grid, slot: int, cell: int) -> None:
-    """Put an object at the head of a cell's list."""
-    first = grid.head[cell]
-    objects.after[slot] = first
-    objects.before[slot] = NONE
-    if first != NONE:
-        objects.before[first] = slot
-    grid.head[cell] = slot
-    objects.cell[slot] = cell
-
-
-@njit(cache=True)
-def unlink(objects: Objects, grid: Grid, slot: int) -> None:
-    """Take an object out of its cell's list."""
-    after, before = objects.after[slot], objects.before[slot]
-    if before != NONE:
-        objects.after[before] = after
-    else:
-        grid.head[objects.cell[slot]] = after
-    if after != NONE:
-        objects.before[after] = before
-    objects.cell[slot] = NONE
-
-
-@njit(cache=True)
-def link_all(objects: Objects, grid: Grid) -> None:
-    """Put every live object into a new grid."""
-    for slot in range(len(objects.x)):
+def arrange(objects: Objects, grid: Grid, slots_used: int, anew: bool) -> None:
+    """Put every live object into its cell; `anew` finds the cells from the coordinates, otherwise they are known."""
+    grid.count[:] = 0
+    for slot in range(slots_used):
         if objects.live[slot]:
-            cell = row_of(grid, objects.y[slot]) * grid.size[0] + column_of(grid, objects.x[slot])
-            link(objects, grid, slot, cell)
+            if anew:
+                objects.cell[slot] = _cell_of(grid, objects.x[slot], objects.y[slot])
+            grid.count[objects.cell[slot]] += 1
+    start = 0
+    for cell in range(len(grid.count)):
+        grid.start[cell] = start
+        start += grid.count[cell] + SPARE
+        grid.count[cell] = 0
+    grid.start[len(grid.count)] = start
+    for slot in range(slots_used):
+        if objects.live[slot]:
+            _append(objects, grid, slot, objects.cell[slot])
 
 
 @njit(cache=True)
-def place_reports(
+def place_all(
     objects: Objects,
     grid: Grid,
+    slots_used: int,
+    lonlat: bool,
+    time: float,
+    slots: Array,
+    xs: Array,
+    ys: Array,
+) -> tuple[int, int]:
+    """Take in the reports of a time unit in which many report; returns how many objects are new, how many outside."""
+    new_count = outside = 0
+    for i in range(len(slots)):
+        slot = slots[i]
+        x, y = xs[i], ys[i]
+        if lonlat:
+            x = wrap_longitude(x)
+            objects.ux[slot], objects.uy[slot], objects.uz[slot] = unit_vector(x, y)
+        objects.last[slot] = time
+        objects.x[slot] = x
+        objects.y[slot] = y
+        new_count += 1 - objects.live[slot]
+        objects.live[slot] = 1
+        outside += _is_outside(grid, x, y)
+        objects.cell[slot] = _cell_of(grid, x, y)
+    arrange(objects, grid, slots_used, False)
+    return new_count, outside
+
+
+@njit(cache=True)
+def place_some(
+    objects: Objects,
+    grid: Grid,
+    slots_used: int,
     lonlat: bool,
     time: float,
     slots: Array,
@@ -150,19 +187,19 @@ def place_reports(
     dirty: Array,
     focals: Array,
 ) -> tuple[int, int, int, int]:
-    """Take in the reports of one time unit, the last of an object winning.
+    """Take in the reports of a time unit in which few report.
 
     Fills `dirty` with the cells touched and `focals` with the objects that carry queries and moved. Returns the number of
     each, how many objects are new, and how many reports lay outside the grid.
     """
     dirty_count = focal_count = new_count = outside = 0
-    columns = grid.size[0]
     for i in range(len(slots)):
         slot = slots[i]
         x, y = xs[i], ys[i]
         if lonlat:
             x = wrap_longitude(x)
         objects.last[slot] = time
+        old = NONE
         if objects.live[slot]:
             if x == objects.x[slot] and y == objects.y[slot]:
                 continue
@@ -170,28 +207,25 @@ def place_reports(
         else:
             objects.live[slot] = 1
             new_count += 1
-            old = NONE
         objects.x[slot] = x
         objects.y[slot] = y
         if lonlat:
             objects.ux[slot], objects.uy[slot], objects.uz[slot] = unit_vector(x, y)
-        place_x = (x - grid.place[0]) * grid.place[2]
-        place_y = (y - grid.place[1]) * grid.place[3]
-        if place_x < 0.0 or place_y < 0.0 or place_x > columns or place_y > grid.size[1]:
-            outside += 1
-        new = row_of(grid, y) * columns + column_of(grid, x)
-        if new != old:
+        outside += _is_outside(grid, x, y)
+        new = _cell_of(grid, x, y)
+        if new == old:
+            grid.x[objects.where[slot]] = x
+            grid.y[objects.where[slot]] = y
+        else:
             if old != NONE:
-                unlink(objects, grid, slot)
-                if grid.dirty[old] != stamp:
-                    grid.dirty[old] = stamp
-                    dirty[dirty_count] = old
-                    dirty_count += 1
-            link(objects, grid, slot, new)
-        if grid.dirty[new] != stamp:
-            grid.dirty[new] = stamp
-            dirty[dirty_count] = new
-            dirty_count += 1
+                _take_out(objects, grid, slot)
+                dirty_count = _soil(grid, old, stamp, dirty, dirty_count)
+            objects.cell[slot] = new
+            if grid.start[new] + grid.count[new] < grid.start[new + 1]:
+                _append(objects, grid, slot, new)
+            else:
+                arrange(objects, grid, slots_used, False)
+        dirty_count = _soil(grid, new, stamp, dirty, dirty_count)
         if objects.first_query[slot] != NONE:
             focals[focal_count] = slot
             focal_count += 1
@@ -215,19 +249,70 @@ def disconnect_silent(
     gone_count = 0
     for slot in range(slots_used):
         if objects.live[slot] and objects.last[slot] <= since:
-            cell = objects.cell[slot]
-            unlink(objects, grid, slot)
+            _take_out(objects, grid, slot)
             objects.live[slot] = 0
-            if grid.dirty[cell] != stamp:
-                grid.dirty[cell] = stamp
-                dirty[dirty_count] = cell
-                dirty_count += 1
+            dirty_count = _soil(grid, objects.cell[slot], stamp, dirty, dirty_count)
             if objects.first_query[slot] != NONE:
                 focals[focal_count] = slot
                 focal_count += 1
             gone[gone_count] = slot
             gone_count += 1
     return dirty_count, focal_count, gone_count
+
+
+@njit(cache=True)
+def _stripe(value: float, origin: float, scale: float, count: int) -> int:
+    # Without branches: numba keeps count of references to arrays across branches, at ten times the cost of the work.
+    return np.int64(min(max((value - origin) * scale, 0.0), count - 1.0))
+
+
+@njit(cache=True)
+def _cell_of(grid: Grid, x: float, y: float) -> int:
+    return row_of(grid, y) * grid.size[0] + column_of(grid, x)
+
+
+@njit(cache=True)
+def _is_outside(grid: Grid, x: float, y: float) -> bool:
+    place_x = (x - grid.place[0]) * grid.place[2]
+    place_y = (y - grid.place[1]) * grid.place[3]
+    return (place_x < 0.0) | (place_y < 0.0) | (place_x > grid.size[0]) | (place_y > grid.size[1])
+
+
+@njit(cache=True)
+def _append(objects: Objects, grid: Grid, slot: int, cell: int) -> None:
+    at = grid.start[cell] + grid.count[cell]
+    grid.count[cell] += 1
+    grid.slot[at] = slot
+    grid.x[at] = objects.x[slot]
+    grid.y[at] = objects.y[slot]
+    objects.where[slot] = at
+
+
+@njit(cache=True)
+def _take_out(objects: Objects, grid: Grid, slot: int) -> None:
+    """Fill an object's place in its cell with the last of the cell."""
+    cell, at = objects.cell[slot], objects.where[slot]
+    grid.count[cell] -= 1
+    last = grid.start[cell] + grid.count[cell]
+    moved = grid.slot[last]
+    grid.slot[at] = moved
+    grid.x[at] = grid.x[last]
+    grid.y[at] = grid.y[last]
+    objects.where[moved] = at
+
+
+@njit(cache=True)
+def _soil(grid: Grid, cell: int, stamp: int, dirty: Array, dirty_count: int) -> int:
+    if grid.dirty[cell] == stamp:
+        return dirty_count
+    grid.dirty[cell] = stamp
+    dirty[dirty_count] = cell
+    return dirty_count + 1
+
+
+def _copied(column: Array, into: Array) -> Array:
+    into[: len(column)] = column
+    return into
 
 
 def _bulk(values: Array) -> tuple[float, float]:
@@ -240,4 +325,4 @@ def _bulk(values: Array) -> tuple[float, float]:
 
 def _scale(count: int, extent: float) -> float:
     scale = count / extent if extent > 0.0 else 1.0
-    return scale if math.isfinite(scale) else 1.0
+    return min(max(scale, 1e-300), 1e300)

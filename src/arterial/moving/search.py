@@ -65,7 +65,7 @@ def answer_queries(
     return ANSWERED_ALL, len(chosen), mark, pool_used, updates_count
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _search(
     objects: Objects,
     grid: Grid,
@@ -119,7 +119,7 @@ def _search(
     return 0
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _search_range(
     objects: Objects,
     grid: Grid,
@@ -143,7 +143,7 @@ def _search_range(
     return _scan_range(objects, grid, focal, x1, y1, x2, y2, found, 0)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _scan_range(
     objects: Objects,
     grid: Grid,
@@ -157,21 +157,20 @@ def _scan_range(
 ) -> int:
     left, right = column_of(grid, x1), column_of(grid, x2)
     low, high = row_of(grid, y1), row_of(grid, y2)
+    starts, counts, slots, xs, ys = grid.start, grid.count, grid.slot, grid.x, grid.y
     for row in range(low, high + 1):
         inner_row = low < row < high
-        for column in range(left, right + 1):
-            slot = grid.head[row * grid.size[0] + column]
-            if inner_row and left < column < right:
-                while slot != NONE:
-                    found[count] = slot
-                    count += slot != focal
-                    slot = objects.after[slot]
+        for cell in range(row * grid.size[0] + left, row * grid.size[0] + right + 1):
+            begin, end = starts[cell], starts[cell] + counts[cell]
+            if inner_row and row * grid.size[0] + left < cell < row * grid.size[0] + right:
+                for i in range(begin, end):
+                    found[count] = slots[i]
+                    count += slots[i] != focal
             else:
-                while slot != NONE:
-                    if slot != focal and x1 <= objects.x[slot] <= x2 and y1 <= objects.y[slot] <= y2:
-                        found[count] = slot
-                        count += 1
-                    slot = objects.after[slot]
+                for i in range(begin, end):
+                    found[count] = slots[i]
+                    inside = (x1 <= xs[i]) & (xs[i] <= x2) & (y1 <= ys[i]) & (ys[i] <= y2)
+                    count += inside & (slots[i] != focal)
     return count
 
 
@@ -195,20 +194,20 @@ def _search_metres(
         left, right = column_of(grid, west), column_of(grid, east)
         for row in range(row_of(grid, low), row_of(grid, high) + 1):
             for column in range(left, right + 1):
-                slot = grid.head[row * grid.size[0] + column]
-                while slot != NONE:
+                cell = row * grid.size[0] + column
+                for i in range(grid.start[cell], grid.start[cell] + grid.count[cell]):
                     # Two spans of longitude may share a cell; an object belongs to the span that its longitude is in.
-                    if slot != focal and west <= objects.x[slot] <= east:
+                    slot = grid.slot[i]
+                    if slot != focal and west <= grid.x[i] <= east:
                         ux, uy, uz = objects.ux[slot], objects.uy[slot], objects.uz[slot]
                         if inside_metres(x, y, ux, uy, uz, length, width):
                             found[count] = slot
                             count += 1
-                    slot = objects.after[slot]
     _enter_degrees(grid, queries, index, query, x, half, low, high)
     return count
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _search_nearest(
     objects: Objects,
     grid: Grid,
@@ -235,34 +234,10 @@ def _search_nearest(
     bound = _bound_of_last(objects, grid, queries, lonlat, query, focal, x, y, ux, uy, uz, pool)
     if bound < 0.0:
         bound = _bound_of_search(objects, grid, lonlat, k, focal, x, y, ux, uy, uz, distance)
-    count = 0
     if lonlat:
-        half, low, high = degrees_around(y, _angle(bound))
-        for west, east in _longitudes(x, half):
-            count = _scan_near(
-                objects, grid, True, focal, west, low, east, high, x, y, ux, uy, uz, bound, found, distance, count
-            )
+        count = _scan_near_on_sphere(objects, grid, focal, x, y, ux, uy, uz, bound, found, distance)
     else:
-        reach = _reach(bound, x, y)
-        count = _scan_near(
-            objects,
-            grid,
-            False,
-            focal,
-            x - reach,
-            y - reach,
-            x + reach,
-            y + reach,
-            x,
-            y,
-            ux,
-            uy,
-            uz,
-            bound,
-            found,
-            distance,
-            count,
-        )
+        count = _scan_near(grid, focal, x, y, bound, found, distance)
     count, radius = _keep_nearest(objects.rank, found, distance, count, k)
     if lonlat:
         half, low, high = degrees_around(y, _angle(radius))
@@ -281,7 +256,7 @@ def _search_nearest(
     return count
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _bound_of_last(
     objects: Objects,
     grid: Grid,
@@ -340,27 +315,40 @@ def _bound_of_search(
         count = 0
         for r in range(low, high + 1):
             for c in range(left, right + 1):
-                slot = grid.head[r * columns + c]
-                while slot != NONE:
-                    if slot != focal:
-                        distance[count] = _squared(objects, lonlat, slot, x, y, ux, uy, uz)
+                cell = r * columns + c
+                for i in range(grid.start[cell], grid.start[cell] + grid.count[cell]):
+                    if grid.slot[i] != focal:
+                        distance[count] = _squared_at(objects, grid, lonlat, i, x, y, ux, uy, uz)
                         count += 1
-                    slot = objects.after[slot]
         if count >= k:
             return _kth(distance[:count], k)
         rings *= 2
 
 
+@njit(cache=True, inline="always")
+def _scan_near(grid: Grid, focal: int, x: float, y: float, bound: float, found: Array, distance: Array) -> int:
+    """Put what lies within the squared distance `bound` of a point of the plane into `found`."""
+    reach = _reach(bound, x, y)
+    left, right = column_of(grid, x - reach), column_of(grid, x + reach)
+    low, high = row_of(grid, y - reach), row_of(grid, y + reach)
+    starts, counts, slots, xs, ys = grid.start, grid.count, grid.slot, grid.x, grid.y
+    count = 0
+    for row in range(low, high + 1):
+        for cell in range(row * grid.size[0] + left, row * grid.size[0] + right + 1):
+            for i in range(starts[cell], starts[cell] + counts[cell]):
+                dx, dy = xs[i] - x, ys[i] - y
+                squared = dx * dx + dy * dy
+                found[count] = slots[i]
+                distance[count] = squared
+                count += (squared <= bound) & (slots[i] != focal)
+    return count
+
+
 @njit(cache=True)
-def _scan_near(
+def _scan_near_on_sphere(
     objects: Objects,
     grid: Grid,
-    lonlat: bool,
     focal: int,
-    x1: float,
-    y1: float,
-    x2: float,
-    y2: float,
     x: float,
     y: float,
     ux: float,
@@ -369,29 +357,38 @@ def _scan_near(
     bound: float,
     found: Array,
     distance: Array,
-    count: int,
 ) -> int:
-    left, right = column_of(grid, x1), column_of(grid, x2)
-    low, high = row_of(grid, y1), row_of(grid, y2)
-    for row in range(low, high + 1):
-        for column in range(left, right + 1):
-            slot = grid.head[row * grid.size[0] + column]
-            while slot != NONE:
-                # On the sphere two spans of longitude may share a cell; an object belongs to the span it is in.
-                if slot != focal and not (lonlat and not x1 <= objects.x[slot] <= x2):
-                    squared = _squared(objects, lonlat, slot, x, y, ux, uy, uz)
-                    if squared <= bound:
-                        found[count] = slot
+    """Put what lies within the squared chord `bound` of a point of the sphere into `found`."""
+    half, south, north = degrees_around(y, _angle(bound))
+    low, high = row_of(grid, south), row_of(grid, north)
+    starts, counts, slots, xs = grid.start, grid.count, grid.slot, grid.x
+    count = 0
+    for west, east in _longitudes(x, half):
+        left, right = column_of(grid, west), column_of(grid, east)
+        for row in range(low, high + 1):
+            for cell in range(row * grid.size[0] + left, row * grid.size[0] + right + 1):
+                for i in range(starts[cell], starts[cell] + counts[cell]):
+                    squared = _squared(objects, True, slots[i], x, y, ux, uy, uz)
+                    # Two spans of longitude may share a cell; an object belongs to the span that its longitude is in.
+                    if squared <= bound and slots[i] != focal and west <= xs[i] <= east:
+                        found[count] = slots[i]
                         distance[count] = squared
                         count += 1
-                slot = objects.after[slot]
     return count
 
 
 @njit(cache=True)
-def _squared(
-    objects: Objects, lonlat: bool, slot: int, x: float, y: float, ux: float, uy: float, uz: float
+def _squared_at(
+    objects: Objects, grid: Grid, lonlat: bool, at: int, x: float, y: float, ux: float, uy: float, uz: float
 ) -> float:
+    if lonlat:
+        return _squared(objects, True, grid.slot[at], x, y, ux, uy, uz)
+    dx, dy = grid.x[at] - x, grid.y[at] - y
+    return dx * dx + dy * dy
+
+
+@njit(cache=True)
+def _squared(objects: Objects, lonlat: bool, slot: int, x: float, y: float, ux: float, uy: float, uz: float) -> float:
     if lonlat:
         dx, dy, dz = objects.ux[slot] - ux, objects.uy[slot] - uy, objects.uz[slot] - uz
         return dx * dx + dy * dy + dz * dz
@@ -399,7 +396,7 @@ def _squared(
     return dx * dx + dy * dy
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _keep_nearest(rank: Array, found: Array, distance: Array, count: int, k: int) -> tuple[int, float]:
     """Keep the k nearest of those found, equal distances to the smaller id; returns their number and the k-th distance."""
     if count <= k:
@@ -451,7 +448,7 @@ def sort_by_rank(rank: Array, slots: Array) -> None:
         slots[j + 1] = slot
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _exchange(
     objects: Objects,
     queries: Queries,

@@ -15,14 +15,17 @@ import numpy as np
 
 from arterial.moving.events import MovingNearest, MovingRange, Nearest, Query, Range, Sign, Update
 from arterial.moving.grid import (
+    DENSE,
     NONE,
     Grid,
     Objects,
+    arrange,
     disconnect_silent,
     empty_objects,
     fitted_grid,
-    link_all,
-    place_reports,
+    place_all,
+    place_some,
+    with_room,
 )
 from arterial.moving.ids import Id, SlotTable
 from arterial.moving.query_index import (
@@ -90,6 +93,11 @@ class SharedExecution:
         self._silent: list[int] = []
         self._ended: set[int] = set()
 
+    @property
+    def query_count(self) -> int:
+        """How many queries are running."""
+        return int((self._queries.kind[: self.query_table.used] != FREE).sum())
+
     def objects_of(self, ids: Array | Sequence[Id]) -> Array:
         """The slots of objects, to give to `step`; new ids get new slots."""
         if isinstance(ids, np.ndarray):
@@ -125,37 +133,53 @@ class SharedExecution:
         self._choose(row)
         return True
 
-    def step(self, t: float, slots: Array = _NO_REPORTS[0], x: Array = _NO_REPORTS[1], y: Array = _NO_REPORTS[2]) -> Changes:
+    def step(
+        self, t: float, slots: Array = _NO_REPORTS[0], x: Array = _NO_REPORTS[1], y: Array = _NO_REPORTS[2]
+    ) -> Changes:
         """Take in the reports of the time unit `t`, and end it: the changes of all answers."""
         self._make_room_for_objects()
-        objects, queries, grid = self._objects, self._queries, self._grid
-        stamp = self._stamp
+        used = self.object_table.used
         most = len(slots) + (self.live_count if self.timeout is not None else 0)
-        dirty = np.empty(min(2 * most + 1, len(grid.head)), np.int64)
+        dirty = np.empty(min(2 * most + 1, len(self._grid.count)), np.int64)
         focals = np.empty(most + 1, np.int64)
-        dirty_count, focal_count, new, outside = place_reports(
-            objects, grid, self.space is Space.LONLAT, t, slots, x, y, stamp, dirty, focals
-        )
+        dirty_count = focal_count = 0
+        lonlat = self.space is Space.LONLAT
+        dense = DENSE * len(slots) >= self.live_count
+        if dense:
+            new, outside = place_all(self._objects, self._grid, used, lonlat, t, slots, x, y)
+        else:
+            dirty_count, focal_count, new, outside = place_some(
+                self._objects, self._grid, used, lonlat, t, slots, x, y, self._stamp, dirty, focals
+            )
         self.live_count += new
+        self._outside = max(0.0, self._outside + outside - 0.05 * len(slots))
         if self.timeout is not None and self._oldest <= t - self.timeout:
             dirty_count, focal_count = self._disconnect(t - self.timeout, dirty, dirty_count, focals, focal_count)
-        self._outside = max(0.0, self._outside + outside - 0.05 * len(slots))
-        chosen = np.empty(self.query_table.used, np.int64)
         if self._grid_misfits():
             self._fit_grid()
-            rows = np.arange(self.query_table.used)
-            known = rows[(queries.kind[: len(rows)] != FREE) | (queries.stamp[: len(rows)] == stamp)]
-            chosen = known
+            dense = True
+        queries, rows = self._queries, self.query_table.used
+        if dense:
+            chosen = np.flatnonzero((queries.kind[:rows] != FREE) | (queries.stamp[:rows] == self._stamp))
         else:
+            chosen = np.empty(rows, np.int64)
             chosen[: len(self._changed)] = self._changed
             count = find_affected(
-                objects, grid, queries, self._index, stamp, focals[:focal_count], dirty[:dirty_count], chosen, len(self._changed)
+                self._objects,
+                self._grid,
+                queries,
+                self._index,
+                self._stamp,
+                focals[:focal_count],
+                dirty[:dirty_count],
+                chosen,
+                len(self._changed),
             )
             chosen = chosen[:count]
         chosen = chosen[np.argsort(self.query_table.rank[chosen])]
-        used = self._answer(chosen)
+        changes = self._answer(chosen)
         self._end_step()
-        changed_query, sign, slot = (column[:used].copy() for column in self._updates)
+        changed_query, sign, slot = (column[:changes].copy() for column in self._updates)
         return Changes(t, changed_query, sign, slot)
 
     def forget(self) -> None:
@@ -175,7 +199,9 @@ class SharedExecution:
         """The changes as values."""
         signs = {1: Sign.POSITIVE, -1: Sign.NEGATIVE}
         names = self.names_of(changes.query)
-        for name, sign, identity in zip(names, changes.sign.tolist(), self.object_table.ids_of(changes.slot), strict=True):
+        for name, sign, identity in zip(
+            names, changes.sign.tolist(), self.object_table.ids_of(changes.slot), strict=True
+        ):
             yield Update(changes.t, name, signs[sign], identity)
 
     def names_of(self, rows: Array) -> list[Id]:
@@ -292,7 +318,7 @@ class SharedExecution:
 
     def _fit_grid(self) -> None:
         self._grid = fitted_grid(self._objects, self.space is Space.LONLAT)
-        link_all(self._objects, self._grid)
+        arrange(self._objects, self._grid, self.object_table.used, True)
         self._index = empty_index(self._grid, len(self._queries.kind))
         self._queries.level[:] = NONE
         self._fitted_to, self._outside = self.live_count, 0.0
@@ -304,6 +330,7 @@ class SharedExecution:
             for new, old in zip(larger, self._objects, strict=True):
                 new[:room] = old
             self._objects = larger
+            self._grid = with_room(self._grid, len(larger.x))
         if self._objects.rank is not self.object_table.rank:
             self._objects = self._objects._replace(rank=self.object_table.rank)
 
