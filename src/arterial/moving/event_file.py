@@ -1,4 +1,5 @@
-"""Reading a file of events, a block of lines at a time; lines that are not events are set aside with their number and reason.
+"""Reading a file of events, a block of lines at a time; lines that are not events are set aside with their number and
+reason.
 
 A line is `t,object,id,x,y` · `t,range,qid,x1,y1,x2,y2` · `t,movingrange,qid,focal,xdist,ydist` · `t,knn,qid,k,x,y` ·
 `t,movingknn,qid,k,focal` · `t,drop,qid`. Empty lines are passed over.

@@ -1,8 +1,8 @@
 """The shared grid: all live objects, once, in the cells of a uniform grid.
 
-The objects of a cell stand side by side with their coordinates, with a little room to spare behind them, so that a search
-reads memory in order and a move costs a few writes; when a cell's room runs out, all are arranged anew. When a large share
-of the objects moves in a time unit, arranging all anew is the cheaper way to begin with.
+The objects of a cell stand side by side with their coordinates, with a little room to spare behind them, so that a
+search reads memory in order and a move costs a few writes; when a cell's room runs out, all are arranged anew. When a
+large share of the objects moves in a time unit, arranging all anew is the cheaper way to begin with.
 
 Cells at the border reach to infinity: a coordinate outside the grid is clamped, and as clamping keeps the order of
 coordinates, a search over the cells from that of `low` to that of `high` misses nothing between them. Objects that a
@@ -50,13 +50,14 @@ class Objects(NamedTuple):
 class Grid(NamedTuple):
     """Cells in rows of `size[0]`; `place` is the origin and the cells per unit of x and y.
 
-    A cell's objects are `slot`, `x` and `y` from its `start` on, `count` of them; its room ends where the next one starts.
+    A cell's objects are `slot`, `x` and `y` from its `start` on, `held` of them; its room ends where the next one
+    starts.
     """
 
     size: Array
     place: Array
     start: Array
-    count: Array
+    held: Array
     slot: Array
     x: Array
     y: Array
@@ -66,7 +67,11 @@ class Grid(NamedTuple):
 def empty_objects(room: int) -> Objects:
     """Columns with room for so many objects."""
     return Objects(
-        *(np.zeros(room) for _ in range(5)),
+        x=np.zeros(room),
+        y=np.zeros(room),
+        ux=np.zeros(room),
+        uy=np.zeros(room),
+        uz=np.zeros(room),
         rank=np.zeros(room, np.int64),
         last=np.full(room, -np.inf),
         live=np.zeros(room, np.int8),
@@ -95,7 +100,7 @@ def fitted_grid(objects: Objects, lonlat: bool) -> Grid:
         size=np.array([columns, rows], np.int64),
         place=np.array([low_x, low_y, _scale(columns, high_x - low_x), _scale(rows, high_y - low_y)]),
         start=np.zeros(columns * rows + 1, np.int32),
-        count=np.zeros(columns * rows, np.int32),
+        held=np.zeros(columns * rows, np.int32),
         slot=np.zeros(room, np.int32),
         x=np.zeros(room),
         y=np.zeros(room),
@@ -105,7 +110,7 @@ def fitted_grid(objects: Objects, lonlat: bool) -> Grid:
 
 def with_room(grid: Grid, objects: int) -> Grid:
     """The same grid with room for so many objects."""
-    room = objects + SPARE * len(grid.count)
+    room = objects + SPARE * len(grid.held)
     larger = (np.zeros(room, column.dtype) for column in (grid.slot, grid.x, grid.y))
     columns = [_copied(column, into) for column, into in zip((grid.slot, grid.x, grid.y), larger, strict=True)]
     return grid._replace(slot=columns[0], x=columns[1], y=columns[2])
@@ -126,18 +131,18 @@ def row_of(grid: Grid, y: float) -> int:
 @njit(cache=True)
 def arrange(objects: Objects, grid: Grid, slots_used: int, anew: bool) -> None:
     """Put every live object into its cell; `anew` finds the cells from the coordinates, otherwise they are known."""
-    grid.count[:] = 0
+    grid.held[:] = 0
     for slot in range(slots_used):
         if objects.live[slot]:
             if anew:
                 objects.cell[slot] = _cell_of(grid, objects.x[slot], objects.y[slot])
-            grid.count[objects.cell[slot]] += 1
+            grid.held[objects.cell[slot]] += 1
     start = 0
-    for cell in range(len(grid.count)):
+    for cell in range(len(grid.held)):
         grid.start[cell] = start
-        start += grid.count[cell] + SPARE
-        grid.count[cell] = 0
-    grid.start[len(grid.count)] = start
+        start += grid.held[cell] + SPARE
+        grid.held[cell] = 0
+    grid.start[len(grid.held)] = start
     for slot in range(slots_used):
         if objects.live[slot]:
             _append(objects, grid, slot, objects.cell[slot])
@@ -189,8 +194,8 @@ def place_some(
 ) -> tuple[int, int, int, int]:
     """Take in the reports of a time unit in which few report.
 
-    Fills `dirty` with the cells touched and `focals` with the objects that carry queries and moved. Returns the number of
-    each, how many objects are new, and how many reports lay outside the grid.
+    Fills `dirty` with the cells touched and `focals` with the objects that carry queries and moved. Returns the number
+    of each, how many objects are new, and how many reports lay outside the grid.
     """
     dirty_count = focal_count = new_count = outside = 0
     for i in range(len(slots)):
@@ -221,7 +226,7 @@ def place_some(
                 _take_out(objects, grid, slot)
                 dirty_count = _soil(grid, old, stamp, dirty, dirty_count)
             objects.cell[slot] = new
-            if grid.start[new] + grid.count[new] < grid.start[new + 1]:
+            if grid.start[new] + grid.held[new] < grid.start[new + 1]:
                 _append(objects, grid, slot, new)
             else:
                 arrange(objects, grid, slots_used, False)
@@ -263,25 +268,25 @@ def disconnect_silent(
 @njit(cache=True)
 def _stripe(value: float, origin: float, scale: float, count: int) -> int:
     # Without branches: numba keeps count of references to arrays across branches, at ten times the cost of the work.
-    return np.int64(min(max((value - origin) * scale, 0.0), count - 1.0))
+    return int(min(max((value - origin) * scale, 0.0), count - 1.0))
 
 
 @njit(cache=True)
 def _cell_of(grid: Grid, x: float, y: float) -> int:
-    return row_of(grid, y) * grid.size[0] + column_of(grid, x)
+    return row_of(grid, y) * int(grid.size[0]) + column_of(grid, x)
 
 
 @njit(cache=True)
 def _is_outside(grid: Grid, x: float, y: float) -> bool:
     place_x = (x - grid.place[0]) * grid.place[2]
     place_y = (y - grid.place[1]) * grid.place[3]
-    return (place_x < 0.0) | (place_y < 0.0) | (place_x > grid.size[0]) | (place_y > grid.size[1])
+    return bool((place_x < 0.0) | (place_y < 0.0) | (place_x > grid.size[0]) | (place_y > grid.size[1]))
 
 
 @njit(cache=True)
 def _append(objects: Objects, grid: Grid, slot: int, cell: int) -> None:
-    at = grid.start[cell] + grid.count[cell]
-    grid.count[cell] += 1
+    at = grid.start[cell] + grid.held[cell]
+    grid.held[cell] += 1
     grid.slot[at] = slot
     grid.x[at] = objects.x[slot]
     grid.y[at] = objects.y[slot]
@@ -292,8 +297,8 @@ def _append(objects: Objects, grid: Grid, slot: int, cell: int) -> None:
 def _take_out(objects: Objects, grid: Grid, slot: int) -> None:
     """Fill an object's place in its cell with the last of the cell."""
     cell, at = objects.cell[slot], objects.where[slot]
-    grid.count[cell] -= 1
-    last = grid.start[cell] + grid.count[cell]
+    grid.held[cell] -= 1
+    last = grid.start[cell] + grid.held[cell]
     moved = grid.slot[last]
     grid.slot[at] = moved
     grid.x[at] = grid.x[last]

@@ -1,4 +1,5 @@
-"""Ids of objects and queries: any text, each given a slot (a row of the engine's columns) and a rank (its place in order).
+"""Ids of objects and queries: any text, each given a slot (a row of the engine's columns) and a rank (its place in
+order).
 
 Ids that are written as whole numbers ("7", "-12", not "007") compare as numbers and come first; all others compare as
 text, by code point, after them. "The smaller id" and the order of the updates follow this order.
@@ -155,7 +156,7 @@ class SlotTable:
 @njit(cache=True)
 def _place(key: int, size: int) -> int:
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed >> np.uint64(20)) & np.uint64(size - 1))
+    return np.int64((mixed >> np.uint64(20)) & np.uint64(size - 1))  # type: ignore[return-value]
 
 
 @njit(cache=True)

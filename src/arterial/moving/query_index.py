@@ -1,8 +1,8 @@
 """Queries by the cells that can change their answers: the other half of the join of shared execution (§3.4).
 
 A query is entered in at most four blocks, of the finest level at which its cells span no more than two blocks either
-way (a block of level L is 2^L by 2^L cells). A query that every report may change (fewer than k objects are known to it,
-or its region crosses the 180th meridian) stands in one block of its own, the open block.
+way (a block of level L is 2^L by 2^L cells). A query that every report may change (fewer than k objects are known to
+it, or its region crosses the 180th meridian) stands in one block of its own, the open block.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ Array = np.ndarray[Any, Any]
 
 RANGE, MOVING_RANGE, KNN, MOVING_KNN, FREE = 0, 1, 2, 3, -1
 ENTRIES = 4
+OPEN, NOWHERE = -1, -2
+"""Regions, in place of a first column: any report may change the answer; none can."""
 
 
 class Queries(NamedTuple):
     """A column for everything that is known of a query; a query is a row.
 
-    `shape` is x1, y1, x2, y2 of a range, xdist, ydist of a moving range, x, y of k nearest. `start`, `count` and `room` say
-    where in the pool of answers its answer lies. `cells` are the first and last column and row of its region.
+    `shape` is x1, y1, x2, y2 of a range, xdist, ydist of a moving range, x, y of k nearest. `start`, `held` and `room`
+    say where in the pool of answers its answer lies. `cells` are the first column and row and the last of its region.
     """
 
     kind: Array
@@ -34,19 +36,23 @@ class Queries(NamedTuple):
     rank: Array
     sibling: Array
     cells: Array
-    level: Array
     start: Array
-    count: Array
+    held: Array
     room: Array
     stamp: Array
 
 
 class Index(NamedTuple):
-    """The blocks of all levels one after another, the open block last; an entry is a row of a query's four."""
+    """The blocks of all levels one after another, the open block last; an entry is a row of a query's four.
+
+    `cells` is the region for which a query is entered, at `level`.
+    """
 
     offset: Array
     columns: Array
     head: Array
+    cells: Array
+    level: Array
     entry_after: Array
     entry_before: Array
     entry_block: Array
@@ -62,10 +68,9 @@ def empty_queries(room: int) -> Queries:
         shape=np.zeros((room, 4)),
         rank=np.zeros(room, np.int64),
         sibling=np.full(room, NONE, np.int32),
-        cells=np.zeros((room, 4), np.int32),
-        level=np.full(room, NONE, np.int32),
+        cells=np.full((room, 4), NOWHERE, np.int32),
         start=np.zeros(room, np.int64),
-        count=np.zeros(room, np.int64),
+        held=np.zeros(room, np.int64),
         room=np.zeros(room, np.int64),
         stamp=np.zeros(room, np.int64),
     )
@@ -81,6 +86,8 @@ def empty_index(grid: Grid, room: int) -> Index:
         offset=offset.astype(np.int64),
         columns=np.array([across for across, _ in sizes], np.int64),
         head=np.full(int(offset[-1]) + 1, NONE, np.int32),
+        cells=np.full((room, 4), NOWHERE, np.int32),
+        level=np.full(room, NONE, np.int32),
         entry_after=np.full(room * ENTRIES, NONE, np.int32),
         entry_before=np.full(room * ENTRIES, NONE, np.int32),
         entry_block=np.full(room * ENTRIES, NONE, np.int32),
@@ -89,52 +96,42 @@ def empty_index(grid: Grid, room: int) -> Index:
 
 
 @njit(cache=True)
-def enter(queries: Queries, index: Index, query: int, left: int, low: int, right: int, high: int) -> None:
-    """Enter a query for the cells of these columns and rows, unless it stands there already."""
-    cells = queries.cells[query]
-    if queries.level[query] != NONE:
-        if (
-            cells[0] == left
-            and cells[1] == low
-            and cells[2] == right
-            and cells[3] == high
-            and queries.level[query] < len(index.columns)
+def enter_regions(queries: Queries, index: Index, rows: Array) -> None:
+    """Enter the queries of these rows for the regions that they have now."""
+    for i in range(len(rows)):
+        query = rows[i]
+        wanted, entered = queries.cells[query], index.cells[query]
+        if wanted[0] == entered[0] and (
+            wanted[0] < 0 or (wanted[1] == entered[1] and wanted[2] == entered[2] and wanted[3] == entered[3])
         ):
-            return
-        leave(queries, index, query)
-    cells[0], cells[1], cells[2], cells[3] = left, low, right, high
-    level = 0
-    while (right >> level) - (left >> level) > 1 or (high >> level) - (low >> level) > 1:
-        level += 1
-    entry = query * ENTRIES
-    for row in range(low >> level, (high >> level) + 1):
-        for column in range(left >> level, (right >> level) + 1):
-            _enter_block(index, entry, index.offset[level] + row * index.columns[level] + column)
-            entry += 1
-    queries.level[query] = level
-    index.population[level] += 1
+            continue
+        _leave(index, query)
+        entered[:] = wanted
+        if wanted[0] == NOWHERE:
+            continue
+        level, entry = 0, query * ENTRIES
+        if wanted[0] == OPEN:
+            level = len(index.columns)
+            _enter_block(index, entry, index.offset[level])
+        else:
+            left, low, right, high = wanted[0], wanted[1], wanted[2], wanted[3]
+            while (right >> level) - (left >> level) > 1 or (high >> level) - (low >> level) > 1:
+                level += 1
+            for row in range(low >> level, (high >> level) + 1):
+                for column in range(left >> level, (right >> level) + 1):
+                    _enter_block(index, entry, index.offset[level] + row * index.columns[level] + column)
+                    entry += 1
+        index.level[query] = level
+        index.population[level] += 1
 
 
 @njit(cache=True)
-def enter_open(queries: Queries, index: Index, query: int) -> None:
-    """Enter a query that every report may change."""
-    level = len(index.columns)
-    if queries.level[query] == level:
-        return
-    leave(queries, index, query)
-    _enter_block(index, query * ENTRIES, index.offset[level])
-    queries.level[query] = level
-    index.population[level] += 1
-
-
-@njit(cache=True)
-def leave(queries: Queries, index: Index, query: int) -> None:
-    """Take a query out of the index, if it stands in it."""
-    level = queries.level[query]
+def _leave(index: Index, query: int) -> None:
+    level = index.level[query]
     if level == NONE:
         return
     index.population[level] -= 1
-    queries.level[query] = NONE
+    index.level[query] = NONE
     for entry in range(query * ENTRIES, query * ENTRIES + ENTRIES):
         block = index.entry_block[entry]
         if block == NONE:
@@ -167,8 +164,8 @@ def find_affected(
     """
     pending = index.population.copy()
     for i in range(chosen_count):
-        if queries.level[chosen[i]] != NONE:
-            pending[queries.level[chosen[i]]] -= 1
+        if index.level[chosen[i]] != NONE:
+            pending[index.level[chosen[i]]] -= 1
     for i in range(len(focals)):
         query = objects.first_query[focals[i]]
         while query != NONE:
@@ -176,8 +173,8 @@ def find_affected(
                 queries.stamp[query] = stamp
                 chosen[chosen_count] = query
                 chosen_count += 1
-                if queries.level[query] != NONE:
-                    pending[queries.level[query]] -= 1
+                if index.level[query] != NONE:
+                    pending[index.level[query]] -= 1
             query = queries.sibling[query]
     if len(dirty) == 0:
         return chosen_count

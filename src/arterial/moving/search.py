@@ -1,22 +1,34 @@
-"""Searching the shared grid: the objects in a rectangle, the k nearest of a point, and the difference to the last answer."""
+"""Answering queries from the shared grid, and exchanging each new answer for the last one."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from arterial.moving.grid import NONE, Grid, Objects, column_of, row_of
-from arterial.moving.query_index import KNN, MOVING_KNN, MOVING_RANGE, RANGE, Index, Queries, enter, enter_open, leave
-from arterial.moving.space import EARTH_METRES, degrees_around, inside_metres, unit_vector, wrap_longitude
+from arterial.moving.query_index import FREE, MOVING_KNN, MOVING_RANGE, NOWHERE, OPEN, RANGE, Queries
+from arterial.moving.scan import (
+    angle_of,
+    longitudes,
+    metres_angle,
+    reach_of,
+    scan_cap,
+    scan_circle,
+    scan_metres,
+    scan_rectangle,
+    scan_square,
+)
+from arterial.moving.space import degrees_around, unit_vector, wrap_longitude
 
 Array = np.ndarray[Any, Any]
 
 ANSWERED_ALL, NEED_POOL, NEED_UPDATES = 0, 1, 2
-WIDE_CELLS = 400
+WIDE_CELLS = 400.0
 """A bound from the last answer that spans more cells than this is not worth scanning: a search from the centre is."""
+FEW = 48
+"""So many values are sorted by insertion."""
 
 
 @njit(cache=True)
@@ -24,7 +36,6 @@ def answer_queries(
     objects: Objects,
     grid: Grid,
     queries: Queries,
-    index: Index,
     lonlat: bool,
     live_count: int,
     chosen: Array,
@@ -41,490 +52,267 @@ def answer_queries(
 ) -> tuple[int, int, int, int, int]:
     """Answer the chosen queries from the `first` on, and put the changes of their answers into `updates`.
 
-    Returns why it stopped, the next query to answer, the next unused mark, and how much of pool and updates is used. Where
-    it stops for want of room, nothing of the next query has been done: give more room and call again.
+    Returns why it stopped, the next query to answer, the next unused mark, and how much of pool and updates is used.
+    Where it stops for want of room, nothing of the next query has been done: give more room and call again.
     """
+    kinds, ks, focals, shapes, regions = queries.kind, queries.k, queries.focal, queries.shape, queries.cells
+    starts, helds, rooms = queries.start, queries.held, queries.room
+    xs, ys, live, ranks, marks = objects.x, objects.y, objects.live, objects.rank, objects.mark
     for i in range(first, len(chosen)):
         query = chosen[i]
-        count = _search(objects, grid, queries, index, lonlat, live_count, query, pool, found, distance)
-        old_count = queries.count[query]
-        if updates_count + old_count + count > len(updates_slot):
+        kind, focal, cells = kinds[query], focals[query], regions[query]
+        start, held = starts[query], helds[query]
+        count = 0
+        if kind == FREE or (kind in (MOVING_RANGE, MOVING_KNN) and not live[focal]):
+            cells[0] = NOWHERE
+        elif lonlat:
+            count = _search_sphere(objects, grid, queries, live_count, query, pool, found, distance)
+        elif kind in (RANGE, MOVING_RANGE):
+            x1, y1, x2, y2 = shapes[query, 0], shapes[query, 1], shapes[query, 2], shapes[query, 3]
+            if kind == MOVING_RANGE:
+                x2, y2 = xs[focal] + x1 / 2.0, ys[focal] + y1 / 2.0
+                x1, y1 = xs[focal] - x1 / 2.0, ys[focal] - y1 / 2.0
+            count = scan_rectangle(grid, focal, x1, y1, x2, y2, found, 0)
+            cells[0], cells[1] = column_of(grid, x1), row_of(grid, y1)
+            cells[2], cells[3] = column_of(grid, x2), row_of(grid, y2)
+        else:
+            x, y, k = shapes[query, 0], shapes[query, 1], ks[query]
+            if kind == MOVING_KNN:
+                x, y = xs[focal], ys[focal]
+            if live_count - (focal != NONE) <= k:
+                cells[0] = OPEN
+                count = scan_rectangle(grid, focal, -np.inf, -np.inf, np.inf, np.inf, found, 0)
+            else:
+                bound = -1.0
+                if held == k:
+                    bound = _bound_of_last(pool[start : start + held], live, xs, ys, focal, x, y)
+                reach = 2.0 * reach_of(max(bound, 0.0), x, y)
+                if bound < 0.0 or (reach * grid.place[2] + 1.0) * (reach * grid.place[3] + 1.0) > WIDE_CELLS + 16 * k:
+                    bound = _bound_of_search(grid, k, focal, x, y, found, distance)
+                count = scan_circle(grid, focal, x, y, bound, found, distance)
+                radius = keep_nearest(ranks, found, distance, count, k)
+                count = k
+                reach = reach_of(radius, x, y)
+                cells[0], cells[1] = column_of(grid, x - reach), row_of(grid, y - reach)
+                cells[2], cells[3] = column_of(grid, x + reach), row_of(grid, y + reach)
+        if updates_count + held + count > len(updates_slot):
             return NEED_UPDATES, i, mark, pool_used, updates_count
-        if count > queries.room[query]:
+        if count > rooms[query]:
             room = count + count // 2 + 4
             if pool_used + room > len(pool):
                 return NEED_POOL, i, mark, pool_used, updates_count
-            pool[pool_used : pool_used + old_count] = pool[queries.start[query] : queries.start[query] + old_count]
-            queries.start[query] = pool_used
-            queries.room[query] = room
+            pool[pool_used : pool_used + held] = pool[start : start + held]
+            start = pool_used
+            starts[query], rooms[query] = start, room
             pool_used += room
-        updates_count = _exchange(
-            objects, queries, query, pool, found, count, mark, updates_query, updates_sign, updates_slot, updates_count
+        begin = updates_count
+        updates_count = exchange(
+            pool, start, held, found, count, marks, mark, ranks, updates_sign, updates_slot, updates_count
         )
+        updates_query[begin:updates_count] = query
+        helds[query] = count
         mark += 2
     return ANSWERED_ALL, len(chosen), mark, pool_used, updates_count
 
 
-@njit(cache=True, inline="always")
-def _search(
-    objects: Objects,
-    grid: Grid,
-    queries: Queries,
-    index: Index,
-    lonlat: bool,
-    live_count: int,
-    query: int,
+@njit(cache=True)
+def exchange(
     pool: Array,
-    found: Array,
-    distance: Array,
-) -> int:
-    """Put the objects of a query's answer into `found`, enter its region into the index, and return their number."""
-    kind = queries.kind[query]
-    focal = queries.focal[query]
-    shape = queries.shape[query]
-    if kind == RANGE:
-        return _search_range(
-            objects, grid, queries, index, lonlat, query, NONE, shape[0], shape[1], shape[2], shape[3], found
-        )
-    if kind == KNN:
-        return _search_nearest(
-            objects, grid, queries, index, lonlat, live_count, query, NONE, shape[0], shape[1], pool, found, distance
-        )
-    if focal == NONE or not objects.live[focal]:
-        leave(queries, index, query)
-        return 0
-    x, y = objects.x[focal], objects.y[focal]
-    if kind == MOVING_KNN:
-        return _search_nearest(
-            objects, grid, queries, index, lonlat, live_count, query, focal, x, y, pool, found, distance
-        )
-    if kind == MOVING_RANGE and lonlat:
-        return _search_metres(objects, grid, queries, index, query, focal, shape[0], shape[1], found)
-    if kind == MOVING_RANGE:
-        return _search_range(
-            objects,
-            grid,
-            queries,
-            index,
-            False,
-            query,
-            focal,
-            x - shape[0] / 2.0,
-            y - shape[1] / 2.0,
-            x + shape[0] / 2.0,
-            y + shape[1] / 2.0,
-            found,
-        )
-    leave(queries, index, query)
-    return 0
-
-
-@njit(cache=True, inline="always")
-def _search_range(
-    objects: Objects,
-    grid: Grid,
-    queries: Queries,
-    index: Index,
-    lonlat: bool,
-    query: int,
-    focal: int,
-    x1: float,
-    y1: float,
-    x2: float,
-    y2: float,
-    found: Array,
-) -> int:
-    low, high = row_of(grid, y1), row_of(grid, y2)
-    if lonlat and x1 > x2:  # from x1 east over the 180th meridian to x2
-        enter_open(queries, index, query)
-        count = _scan_range(objects, grid, focal, x1, y1, 180.0, y2, found, 0)
-        return _scan_range(objects, grid, focal, -180.0, y1, x2, y2, found, count)
-    enter(queries, index, query, column_of(grid, x1), low, column_of(grid, x2), high)
-    return _scan_range(objects, grid, focal, x1, y1, x2, y2, found, 0)
-
-
-@njit(cache=True, inline="always")
-def _scan_range(
-    objects: Objects,
-    grid: Grid,
-    focal: int,
-    x1: float,
-    y1: float,
-    x2: float,
-    y2: float,
+    start: int,
+    held: int,
     found: Array,
     count: int,
+    marks: Array,
+    mark: int,
+    ranks: Array,
+    updates_sign: Array,
+    updates_slot: Array,
+    updates_count: int,
 ) -> int:
-    left, right = column_of(grid, x1), column_of(grid, x2)
-    low, high = row_of(grid, y1), row_of(grid, y2)
-    starts, counts, slots, xs, ys = grid.start, grid.count, grid.slot, grid.x, grid.y
-    for row in range(low, high + 1):
-        inner_row = low < row < high
-        for cell in range(row * grid.size[0] + left, row * grid.size[0] + right + 1):
-            begin, end = starts[cell], starts[cell] + counts[cell]
-            if inner_row and row * grid.size[0] + left < cell < row * grid.size[0] + right:
-                for i in range(begin, end):
-                    found[count] = slots[i]
-                    count += slots[i] != focal
-            else:
-                for i in range(begin, end):
-                    found[count] = slots[i]
-                    inside = (x1 <= xs[i]) & (xs[i] <= x2) & (y1 <= ys[i]) & (ys[i] <= y2)
-                    count += inside & (slots[i] != focal)
-    return count
+    """Put the new answer in the place of the old one, and the difference, first what leaves, into `updates`.
+
+    `mark` and the number after it must be new: objects of the old answer are marked with them.
+    """
+    for i in range(start, start + held):
+        marks[pool[i]] = mark
+    added = 0
+    for i in range(count):
+        slot = found[i]
+        if marks[slot] == mark:
+            marks[slot] = mark + 1
+        else:  # those that stay are moved behind those that come
+            found[i], found[added] = found[added], slot
+            added += 1
+    begin = updates_count
+    for i in range(start, start + held):
+        updates_slot[updates_count] = pool[i]
+        updates_count += marks[pool[i]] == mark
+    sort_by_rank(ranks, updates_slot, begin, updates_count)
+    updates_sign[begin:updates_count] = -1
+    sort_by_rank(ranks, found, 0, added)
+    for i in range(added):
+        updates_slot[updates_count] = found[i]
+        updates_sign[updates_count] = 1
+        updates_count += 1
+    for i in range(count):
+        pool[start + i] = found[i]
+    return updates_count
 
 
 @njit(cache=True)
-def _search_metres(
-    objects: Objects,
-    grid: Grid,
-    queries: Queries,
-    index: Index,
-    query: int,
-    focal: int,
-    length: float,
-    width: float,
-    found: Array,
-) -> int:
-    x, y = objects.x[focal], objects.y[focal]
-    angle = math.sqrt(length * length + width * width) / 2.0 / EARTH_METRES
-    half, low, high = degrees_around(y, min(angle, math.pi))
-    count = 0
-    for west, east in _longitudes(x, half):
-        left, right = column_of(grid, west), column_of(grid, east)
-        for row in range(row_of(grid, low), row_of(grid, high) + 1):
-            for column in range(left, right + 1):
-                cell = row * grid.size[0] + column
-                for i in range(grid.start[cell], grid.start[cell] + grid.count[cell]):
-                    # Two spans of longitude may share a cell; an object belongs to the span that its longitude is in.
-                    slot = grid.slot[i]
-                    if slot != focal and west <= grid.x[i] <= east:
-                        ux, uy, uz = objects.ux[slot], objects.uy[slot], objects.uz[slot]
-                        if inside_metres(x, y, ux, uy, uz, length, width):
-                            found[count] = slot
-                            count += 1
-    _enter_degrees(grid, queries, index, query, x, half, low, high)
-    return count
-
-
-@njit(cache=True, inline="always")
-def _search_nearest(
-    objects: Objects,
-    grid: Grid,
-    queries: Queries,
-    index: Index,
-    lonlat: bool,
-    live_count: int,
-    query: int,
-    focal: int,
-    x: float,
-    y: float,
-    pool: Array,
-    found: Array,
-    distance: Array,
-) -> int:
-    k = queries.k[query]
-    if live_count - (focal != NONE) <= k:
-        enter_open(queries, index, query)
-        return _scan_range(objects, grid, focal, -np.inf, -np.inf, np.inf, np.inf, found, 0)
-    ux = uy = uz = 0.0
-    if lonlat:
-        x = wrap_longitude(x)
-        ux, uy, uz = unit_vector(x, y)
-    bound = _bound_of_last(objects, grid, queries, lonlat, query, focal, x, y, ux, uy, uz, pool)
-    if bound < 0.0:
-        bound = _bound_of_search(objects, grid, lonlat, k, focal, x, y, ux, uy, uz, distance)
-    if lonlat:
-        count = _scan_near_on_sphere(objects, grid, focal, x, y, ux, uy, uz, bound, found, distance)
+def keep_nearest(ranks: Array, found: Array, distance: Array, count: int, k: int) -> float:
+    """Bring the k nearest of those found to the front, equal distances to the smaller id; returns the k-th distance."""
+    if count == k:
+        farthest = 0.0
+        for i in range(count):
+            farthest = max(farthest, distance[i])
+        return farthest
+    if count > FEW:
+        order = np.argsort(distance[:count], kind="mergesort")
+        found[:count] = found[:count][order]
+        distance[:count] = distance[:count][order]
     else:
-        count = _scan_near(grid, focal, x, y, bound, found, distance)
-    count, radius = _keep_nearest(objects.rank, found, distance, count, k)
-    if lonlat:
-        half, low, high = degrees_around(y, _angle(radius))
-        _enter_degrees(grid, queries, index, query, x, half, low, high)
-    else:
-        reach = _reach(radius, x, y)
-        enter(
-            queries,
-            index,
-            query,
-            column_of(grid, x - reach),
-            row_of(grid, y - reach),
-            column_of(grid, x + reach),
-            row_of(grid, y + reach),
-        )
-    return count
-
-
-@njit(cache=True, inline="always")
-def _bound_of_last(
-    objects: Objects,
-    grid: Grid,
-    queries: Queries,
-    lonlat: bool,
-    query: int,
-    focal: int,
-    x: float,
-    y: float,
-    ux: float,
-    uy: float,
-    uz: float,
-    pool: Array,
-) -> float:
-    """The squared distance of the farthest of the last answer, if that is k live objects that are still near; else -1."""
-    if queries.count[query] != queries.k[query]:
-        return -1.0
-    start = queries.start[query]
-    bound = 0.0
-    for i in range(start, start + queries.count[query]):
-        slot = pool[i]
-        if not objects.live[slot] or slot == focal:
-            return -1.0
-        bound = max(bound, _squared(objects, lonlat, slot, x, y, ux, uy, uz))
-    if lonlat:
-        half, low, high = degrees_around(y, _angle(bound))
-        columns = min(2.0 * half * grid.place[2], float(grid.size[0]))
-        rows = (high - low) * grid.place[3]
-    else:
-        reach = _reach(bound, x, y)
-        columns, rows = 2.0 * reach * grid.place[2], 2.0 * reach * grid.place[3]
-    return bound if (columns + 1.0) * (rows + 1.0) <= WIDE_CELLS + 16 * queries.k[query] else -1.0
+        for i in range(1, count):
+            slot, squared = found[i], distance[i]
+            j = i - 1
+            while j >= 0 and distance[j] > squared:
+                found[j + 1], distance[j + 1] = found[j], distance[j]
+                j -= 1
+            found[j + 1], distance[j + 1] = slot, squared
+    radius = distance[k - 1]
+    if distance[k] == radius:
+        first, last = k - 1, k
+        while first > 0 and distance[first - 1] == radius:
+            first -= 1
+        while last + 1 < count and distance[last + 1] == radius:
+            last += 1
+        sort_by_rank(ranks, found, first, last + 1)
+    return radius
 
 
 @njit(cache=True)
-def _bound_of_search(
-    objects: Objects,
-    grid: Grid,
-    lonlat: bool,
-    k: int,
-    focal: int,
-    x: float,
-    y: float,
-    ux: float,
-    uy: float,
-    uz: float,
-    distance: Array,
-) -> float:
-    """The squared distance within which at least k objects lie, from ever larger squares of cells around the centre."""
-    column, row = column_of(grid, x), row_of(grid, y)
-    columns, rows = grid.size[0], grid.size[1]
-    rings = 1
-    while True:
-        left, right = max(column - rings, 0), min(column + rings, columns - 1)
-        low, high = max(row - rings, 0), min(row + rings, rows - 1)
-        count = 0
-        for r in range(low, high + 1):
-            for c in range(left, right + 1):
-                cell = r * columns + c
-                for i in range(grid.start[cell], grid.start[cell] + grid.count[cell]):
-                    if grid.slot[i] != focal:
-                        distance[count] = _squared_at(objects, grid, lonlat, i, x, y, ux, uy, uz)
-                        count += 1
-        if count >= k:
-            return _kth(distance[:count], k)
-        rings *= 2
-
-
-@njit(cache=True, inline="always")
-def _scan_near(grid: Grid, focal: int, x: float, y: float, bound: float, found: Array, distance: Array) -> int:
-    """Put what lies within the squared distance `bound` of a point of the plane into `found`."""
-    reach = _reach(bound, x, y)
-    left, right = column_of(grid, x - reach), column_of(grid, x + reach)
-    low, high = row_of(grid, y - reach), row_of(grid, y + reach)
-    starts, counts, slots, xs, ys = grid.start, grid.count, grid.slot, grid.x, grid.y
-    count = 0
-    for row in range(low, high + 1):
-        for cell in range(row * grid.size[0] + left, row * grid.size[0] + right + 1):
-            for i in range(starts[cell], starts[cell] + counts[cell]):
-                dx, dy = xs[i] - x, ys[i] - y
-                squared = dx * dx + dy * dy
-                found[count] = slots[i]
-                distance[count] = squared
-                count += (squared <= bound) & (slots[i] != focal)
-    return count
-
-
-@njit(cache=True)
-def _scan_near_on_sphere(
-    objects: Objects,
-    grid: Grid,
-    focal: int,
-    x: float,
-    y: float,
-    ux: float,
-    uy: float,
-    uz: float,
-    bound: float,
-    found: Array,
-    distance: Array,
-) -> int:
-    """Put what lies within the squared chord `bound` of a point of the sphere into `found`."""
-    half, south, north = degrees_around(y, _angle(bound))
-    low, high = row_of(grid, south), row_of(grid, north)
-    starts, counts, slots, xs = grid.start, grid.count, grid.slot, grid.x
-    count = 0
-    for west, east in _longitudes(x, half):
-        left, right = column_of(grid, west), column_of(grid, east)
-        for row in range(low, high + 1):
-            for cell in range(row * grid.size[0] + left, row * grid.size[0] + right + 1):
-                for i in range(starts[cell], starts[cell] + counts[cell]):
-                    squared = _squared(objects, True, slots[i], x, y, ux, uy, uz)
-                    # Two spans of longitude may share a cell; an object belongs to the span that its longitude is in.
-                    if squared <= bound and slots[i] != focal and west <= xs[i] <= east:
-                        found[count] = slots[i]
-                        distance[count] = squared
-                        count += 1
-    return count
-
-
-@njit(cache=True)
-def _squared_at(
-    objects: Objects, grid: Grid, lonlat: bool, at: int, x: float, y: float, ux: float, uy: float, uz: float
-) -> float:
-    if lonlat:
-        return _squared(objects, True, grid.slot[at], x, y, ux, uy, uz)
-    dx, dy = grid.x[at] - x, grid.y[at] - y
-    return dx * dx + dy * dy
-
-
-@njit(cache=True)
-def _squared(objects: Objects, lonlat: bool, slot: int, x: float, y: float, ux: float, uy: float, uz: float) -> float:
-    if lonlat:
-        dx, dy, dz = objects.ux[slot] - ux, objects.uy[slot] - uy, objects.uz[slot] - uz
-        return dx * dx + dy * dy + dz * dz
-    dx, dy = objects.x[slot] - x, objects.y[slot] - y
-    return dx * dx + dy * dy
-
-
-@njit(cache=True, inline="always")
-def _keep_nearest(rank: Array, found: Array, distance: Array, count: int, k: int) -> tuple[int, float]:
-    """Keep the k nearest of those found, equal distances to the smaller id; returns their number and the k-th distance."""
-    if count <= k:
-        return count, distance[:count].max()
-    radius = _kth(distance[:count].copy(), k)
-    kept = tied = 0
-    for i in range(count):  # the nearer ones first, then the tied ones, in place
-        if distance[i] < radius:
-            found[i], found[kept] = found[kept], found[i]
-            distance[i], distance[kept] = distance[kept], distance[i]
-            kept += 1
-    for i in range(kept, count):
-        if distance[i] == radius:
-            found[kept + tied], found[i] = found[i], found[kept + tied]
-            distance[kept + tied], distance[i] = distance[i], distance[kept + tied]
-            tied += 1
-    if kept + tied > k:
-        sort_by_rank(rank, found[kept : kept + tied])
-    return k, radius
-
-
-@njit(cache=True)
-def _kth(values: Array, k: int) -> float:
-    """The k-th smallest; disturbs the order of the values."""
-    if len(values) > 64:
-        return np.partition(values, k - 1)[k - 1]
-    for i in range(1, len(values)):
-        value = values[i]
-        j = i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
-    return values[k - 1]
-
-
-@njit(cache=True)
-def sort_by_rank(rank: Array, slots: Array) -> None:
-    """Sort object slots by the order of their ids."""
-    if len(slots) > 48:
-        slots[:] = slots[np.argsort(rank[slots])]
+def sort_by_rank(ranks: Array, slots: Array, begin: int, end: int) -> None:
+    """Sort a part of an array of object slots by the order of their ids."""
+    if end - begin > FEW:
+        part = slots[begin:end]
+        slots[begin:end] = part[np.argsort(ranks[part])]
         return
-    for i in range(1, len(slots)):
+    for i in range(begin + 1, end):
         slot = slots[i]
+        rank = ranks[slot]
         j = i - 1
-        while j >= 0 and rank[slots[j]] > rank[slot]:
+        while j >= begin and ranks[slots[j]] > rank:
             slots[j + 1] = slots[j]
             j -= 1
         slots[j + 1] = slot
 
 
-@njit(cache=True, inline="always")
-def _exchange(
+@njit(cache=True)
+def _bound_of_last(last: Array, live: Array, xs: Array, ys: Array, focal: int, x: float, y: float) -> float:
+    """The squared distance of the farthest of the last answer; -1 if one of it is gone."""
+    bound = 0.0
+    for i in range(len(last)):
+        slot = last[i]
+        if not live[slot] or slot == focal:
+            return -1.0
+        dx, dy = xs[slot] - x, ys[slot] - y
+        bound = max(bound, dx * dx + dy * dy)
+    return bound
+
+
+@njit(cache=True)
+def _bound_of_search(grid: Grid, k: int, focal: int, x: float, y: float, found: Array, distance: Array) -> float:
+    """A squared distance within which at least k objects lie, from ever larger squares of cells around the centre."""
+    rings, count = 1, 0
+    while count < k:
+        count = scan_square(grid, rings, focal, x, y, found, distance)
+        rings *= 2
+    return float(np.partition(distance[:count], k - 1)[k - 1])
+
+
+@njit(cache=True)
+def _search_sphere(
     objects: Objects,
+    grid: Grid,
     queries: Queries,
+    live_count: int,
     query: int,
     pool: Array,
     found: Array,
-    count: int,
-    mark: int,
-    updates_query: Array,
-    updates_sign: Array,
-    updates_slot: Array,
-    updates_count: int,
+    distance: Array,
 ) -> int:
-    """Put the new answer in the place of the old one, and the difference, first what leaves, into `updates`."""
+    """Find a query's answer on the sphere and note its region."""
+    kind, focal, k = queries.kind[query], queries.focal[query], queries.k[query]
+    shape, cells = queries.shape[query], queries.cells[query]
+    x, y = shape[0], shape[1]
+    if kind == RANGE:
+        if x > shape[2]:  # from x east over the 180th meridian to x2
+            cells[0] = OPEN
+            count = scan_rectangle(grid, NONE, x, y, 180.0, shape[3], found, 0)
+            return scan_rectangle(grid, NONE, -180.0, y, shape[2], shape[3], found, count)
+        cells[0], cells[1] = column_of(grid, x), row_of(grid, y)
+        cells[2], cells[3] = column_of(grid, shape[2]), row_of(grid, shape[3])
+        return scan_rectangle(grid, NONE, x, y, shape[2], shape[3], found, 0)
+    if focal != NONE:
+        x, y = objects.x[focal], objects.y[focal]
+    x = wrap_longitude(x)
+    if kind == MOVING_RANGE:
+        count = scan_metres(objects, grid, focal, x, y, shape[0], shape[1], found)
+        _note_cap(grid, cells, x, y, metres_angle(shape[0], shape[1]))
+        return count
+    if live_count - (focal != NONE) <= k:
+        cells[0] = OPEN
+        return scan_rectangle(grid, focal, -np.inf, -np.inf, np.inf, np.inf, found, 0)
+    u = unit_vector(x, y)
     start = queries.start[query]
-    for i in range(start, start + queries.count[query]):
-        objects.mark[pool[i]] = mark
-    added = 0
-    for i in range(count):
-        slot = found[i]
-        if objects.mark[slot] == mark:
-            objects.mark[slot] = mark + 1
-        else:
-            # Those that stay are moved behind those that come, so that one array serves for both.
-            found[i], found[added] = found[added], slot
-            added += 1
-    begin = updates_count
-    for i in range(start, start + queries.count[query]):
-        if objects.mark[pool[i]] == mark:
-            updates_slot[updates_count] = pool[i]
-            updates_sign[updates_count] = -1
-            updates_count += 1
-    sort_by_rank(objects.rank, updates_slot[begin:updates_count])
-    sort_by_rank(objects.rank, found[:added])
-    for i in range(added):
-        updates_slot[updates_count] = found[i]
-        updates_sign[updates_count] = 1
-        updates_count += 1
-    for i in range(begin, updates_count):
-        updates_query[i] = query
-    pool[start : start + count] = found[:count]
-    queries.count[query] = count
-    return updates_count
+    bound = -1.0
+    if queries.held[query] == k:
+        bound = _bound_of_last_on_sphere(objects, grid, pool[start : start + k], focal, y, u)
+    rings, count = 1, 0
+    while bound < 0.0:
+        count = scan_square(grid, rings, focal, x, y, found, distance)
+        if count >= k:
+            for i in range(count):
+                distance[i] = _chord(objects, found[i], u)
+            bound = float(np.partition(distance[:count], k - 1)[k - 1])
+        rings *= 2
+    count = scan_cap(objects, grid, focal, x, y, u, bound, found, distance)
+    radius = keep_nearest(objects.rank, found, distance, count, k)
+    _note_cap(grid, cells, x, y, angle_of(radius))
+    return k
 
 
 @njit(cache=True)
-def _reach(squared: float, x: float, y: float) -> float:
-    """A distance certainly not below the root of `squared`, with what rounding may take away at these coordinates."""
-    return math.sqrt(squared) * (1.0 + 1e-9) + 1e-15 * (abs(x) + abs(y))
+def _bound_of_last_on_sphere(
+    objects: Objects, grid: Grid, last: Array, focal: int, y: float, u: tuple[float, float, float]
+) -> float:
+    bound = 0.0
+    for i in range(len(last)):
+        if not objects.live[last[i]] or last[i] == focal:
+            return -1.0
+        bound = max(bound, _chord(objects, last[i], u))
+    half, low, high = degrees_around(y, angle_of(bound))
+    columns = min(2.0 * half * grid.place[2], float(grid.size[0])) + 1.0
+    rows = min((high - low) * grid.place[3], float(grid.size[1])) + 1.0
+    return bound if columns * rows <= WIDE_CELLS + 16 * len(last) else -1.0
 
 
 @njit(cache=True)
-def _angle(chord_squared: float) -> float:
-    return 2.0 * math.asin(min(1.0, math.sqrt(chord_squared) / 2.0)) + 1e-12
+def _chord(objects: Objects, slot: int, u: tuple[float, float, float]) -> float:
+    return float((objects.ux[slot] - u[0]) ** 2 + (objects.uy[slot] - u[1]) ** 2 + (objects.uz[slot] - u[2]) ** 2)
 
 
 @njit(cache=True)
-def _longitudes(x: float, half: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The spans of longitude within `half` degrees of a meridian; the second is empty unless they cross the 180th."""
-    if half >= 180.0:
-        return (-180.0, 180.0), (1.0, -1.0)
-    if x - half <= -180.0:
-        return (-180.0, x + half), (x - half + 360.0, 180.0)
-    if x + half > 180.0:
-        return (x - half, 180.0), (-180.0, x + half - 360.0)
-    return (x - half, x + half), (1.0, -1.0)
-
-
-@njit(cache=True)
-def _enter_degrees(
-    grid: Grid, queries: Queries, index: Index, query: int, x: float, half: float, low: float, high: float
-) -> None:
-    if half < 180.0 and (x - half <= -180.0 or x + half > 180.0):
-        enter_open(queries, index, query)
+def _note_cap(grid: Grid, cells: Array, x: float, y: float, angle: float) -> None:
+    """Note the cells of a cap of the sphere as a query's region; across the 180th meridian, anything."""
+    half, low, high = degrees_around(y, angle)
+    (west, east), (other_west, other_east) = longitudes(x, half)
+    if other_west <= other_east:
+        cells[0] = OPEN
         return
-    west, east = max(x - half, -180.0), min(x + half, 180.0)
-    if half >= 180.0:
-        west, east = -180.0, 180.0
-    enter(queries, index, query, column_of(grid, west), row_of(grid, low), column_of(grid, east), row_of(grid, high))
+    cells[0], cells[1], cells[2], cells[3] = (
+        column_of(grid, west),
+        row_of(grid, low),
+        column_of(grid, east),
+        row_of(grid, high),
+    )

@@ -1,8 +1,8 @@
 """Shared execution: thousands of moving queries over one stream of objects, a time unit at a time (§3.4).
 
 All live objects stand once in a shared grid, which is the union of the conservative caches of all queries, so answers
-are exact. A time unit moves the objects that reported; then only the queries are answered again whose focal object moved
-or in whose cells an object moved; then the difference to their last answers is what comes out.
+are exact. A time unit moves the objects that reported; then only the queries are answered again whose focal object
+moved or in whose cells an object moved; then the difference to their last answers is what comes out.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from arterial.moving.query_index import (
     Queries,
     empty_index,
     empty_queries,
+    enter_regions,
     find_affected,
 )
 from arterial.moving.search import ANSWERED_ALL, NEED_POOL, answer_queries
@@ -52,7 +53,8 @@ _NO_REPORTS: tuple[Array, Array, Array] = (np.empty(0, np.int32), np.empty(0), n
 class Changes:
     """The changes of answers in a time unit, as columns: rows of queries, signs (1 or -1), slots of objects.
 
-    In the order of the queries' names; of a query, what leaves before what comes; then in the order of the objects' ids.
+    In the order of the queries' names; of a query, what leaves before what comes; then in the order of the objects'
+    ids.
     """
 
     t: float
@@ -82,6 +84,7 @@ class SharedExecution:
         self._queries: Queries = empty_queries(16)
         self._grid: Grid = fitted_grid(self._objects, False)
         self._index: Index = empty_index(self._grid, 16)
+        self._index_stale = False
         self._fitted_to = 0
         self._outside = 0.0
         self._oldest = -np.inf
@@ -90,6 +93,7 @@ class SharedExecution:
         self._pool_used = 0
         self._updates = _update_room(4096)
         self._changed: list[int] = []
+        self._in_order: Array | None = None
         self._silent: list[int] = []
         self._ended: set[int] = set()
 
@@ -140,7 +144,7 @@ class SharedExecution:
         self._make_room_for_objects()
         used = self.object_table.used
         most = len(slots) + (self.live_count if self.timeout is not None else 0)
-        dirty = np.empty(min(2 * most + 1, len(self._grid.count)), np.int64)
+        dirty = np.empty(min(2 * most + 1, len(self._grid.held)), np.int64)
         focals = np.empty(most + 1, np.int64)
         dirty_count = focal_count = 0
         lonlat = self.space is Space.LONLAT
@@ -158,29 +162,15 @@ class SharedExecution:
         if self._grid_misfits():
             self._fit_grid()
             dense = True
-        queries, rows = self._queries, self.query_table.used
-        if dense:
-            chosen = np.flatnonzero((queries.kind[:rows] != FREE) | (queries.stamp[:rows] == self._stamp))
-        else:
-            chosen = np.empty(rows, np.int64)
-            chosen[: len(self._changed)] = self._changed
-            count = find_affected(
-                self._objects,
-                self._grid,
-                queries,
-                self._index,
-                self._stamp,
-                focals[:focal_count],
-                dirty[:dirty_count],
-                chosen,
-                len(self._changed),
-            )
-            chosen = chosen[:count]
-        chosen = chosen[np.argsort(self.query_table.rank[chosen])]
+        chosen = self._all_queries() if dense else self._affected(focals[:focal_count], dirty[:dirty_count])
         changes = self._answer(chosen)
+        if dense:
+            self._index_stale = True
+        else:
+            enter_regions(self._queries, self._index, chosen)
         self._end_step()
-        changed_query, sign, slot = (column[:changes].copy() for column in self._updates)
-        return Changes(t, changed_query, sign, slot)
+        query, sign, slot = (column[:changes].copy() for column in self._updates)
+        return Changes(t, query, sign, slot)
 
     def forget(self) -> None:
         """Let go of the ids of objects that are disconnected and of queries that were dropped.
@@ -214,10 +204,36 @@ class SharedExecution:
         rows = [row for row in range(self.query_table.used) if queries.kind[row] != FREE]
         return {
             self.query_table.id_of(row): set(
-                self.object_table.ids_of(self._pool[queries.start[row] : queries.start[row] + queries.count[row]])
+                self.object_table.ids_of(self._pool[queries.start[row] : queries.start[row] + queries.held[row]])
             )
             for row in rows
         }
+
+    def _all_queries(self) -> Array:
+        rows = self.query_table.used
+        if self._in_order is None:
+            known = np.flatnonzero((self._queries.kind[:rows] != FREE) | (self._queries.stamp[:rows] == self._stamp))
+            self._in_order = known[np.argsort(self.query_table.rank[known])]
+        return self._in_order
+
+    def _affected(self, focals: Array, dirty: Array) -> Array:
+        if self._index_stale:
+            enter_regions(self._queries, self._index, np.arange(self.query_table.used))
+            self._index_stale = False
+        chosen = np.empty(self.query_table.used, np.int64)
+        chosen[: len(self._changed)] = self._changed
+        count = find_affected(
+            self._objects,
+            self._grid,
+            self._queries,
+            self._index,
+            self._stamp,
+            focals,
+            dirty,
+            chosen,
+            len(self._changed),
+        )
+        return chosen[:count][np.argsort(self.query_table.rank[chosen[:count]])]
 
     def _answer(self, chosen: Array) -> int:
         found, distance = np.empty(self.live_count + 1, np.int32), np.empty(self.live_count + 1)
@@ -227,7 +243,6 @@ class SharedExecution:
                 self._objects,
                 self._grid,
                 self._queries,
-                self._index,
                 self.space is Space.LONLAT,
                 self.live_count,
                 chosen,
@@ -256,10 +271,12 @@ class SharedExecution:
             if queries.kind[row] == FREE:
                 queries.room[row] = 0
                 self._ended.add(row)
+                self._in_order = None
         self._changed.clear()
         self._stamp += 1
 
     def _choose(self, row: int) -> None:
+        self._in_order = None
         if self._queries.stamp[row] != self._stamp:
             self._queries.stamp[row] = self._stamp
             self._changed.append(row)
@@ -320,7 +337,7 @@ class SharedExecution:
         self._grid = fitted_grid(self._objects, self.space is Space.LONLAT)
         arrange(self._objects, self._grid, self.object_table.used, True)
         self._index = empty_index(self._grid, len(self._queries.kind))
-        self._queries.level[:] = NONE
+        self._index_stale = True
         self._fitted_to, self._outside = self.live_count, 0.0
 
     def _make_room_for_objects(self) -> None:
@@ -342,23 +359,18 @@ class SharedExecution:
         for new, old in zip(larger, self._queries, strict=True):
             new[:room] = old
         self._queries = larger
-        index = empty_index(self._grid, len(larger.kind))
-        entries = len(self._index.entry_block)
-        for name in ("entry_after", "entry_before", "entry_block"):
-            getattr(index, name)[:entries] = getattr(self._index, name)
-        self._index = self._index._replace(
-            entry_after=index.entry_after, entry_before=index.entry_before, entry_block=index.entry_block
-        )
+        self._index = empty_index(self._grid, len(larger.kind))
+        self._index_stale = True
 
     def _enlarge_pool(self) -> None:
         queries, old = self._queries, self._pool
-        rows = np.flatnonzero(queries.count > 0)
-        needed = int(queries.count[rows].sum())
+        rows = np.flatnonzero(queries.held > 0)
+        needed = int(queries.held[rows].sum())
         self._pool = np.zeros(3 * needed + 2 * self.live_count + 1024, np.int32)
         queries.room[:] = 0
         at = 0
         for row in rows.tolist():
-            start, count = int(queries.start[row]), int(queries.count[row])
+            start, count = int(queries.start[row]), int(queries.held[row])
             self._pool[at : at + count] = old[start : start + count]
             queries.start[row], queries.room[row] = at, count
             at += count
