@@ -64,7 +64,7 @@ class Block:
 
 
 def read_events(path: Path, *, space: Space = Space.PLANE, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
-    """The events of a file, in blocks that never split a time unit; memory is bounded by block and largest time unit."""
+    """The events of a file, in blocks that never split a time unit; a block is all that is held in memory."""
     try:
         with path.open("rb") as file:
             yield from _blocks(file, space, block_bytes)

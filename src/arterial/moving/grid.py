@@ -1,8 +1,9 @@
 """The shared grid: all live objects, once, in the cells of a uniform grid.
 
-The objects of a cell stand side by side with their coordinates, with a little room to spare behind them, so that a
-search reads memory in order and a move costs a few writes; when a cell's room runs out, all are arranged anew. When a
-large share of the objects moves in a time unit, arranging all anew is the cheaper way to begin with.
+The objects of a cell stand side by side with their coordinates, and the cells of a row one after another, so that a
+search reads a run of memory for each row. When a large share of the objects moves in a time unit, all are arranged
+anew. When few move, cells have a little room to spare, filled with coordinates that are no numbers and so in no region;
+when a cell's room runs out, all are arranged anew.
 
 Cells at the border reach to infinity: a coordinate outside the grid is clamped, and as clamping keeps the order of
 coordinates, a search over the cells from that of `low` to that of `high` misses nothing between them. Objects that a
@@ -21,7 +22,7 @@ from arterial.moving.space import unit_vector, wrap_longitude
 
 Array = np.ndarray[Any, Any]
 
-OBJECTS_PER_CELL = 2.0
+OBJECTS_PER_CELL = 4.0
 MOST_CELLS = 1 << 22
 SPARE = 4
 """How many more objects a cell has room for when all are arranged."""
@@ -78,7 +79,7 @@ def empty_objects(room: int) -> Objects:
         cell=np.full(room, NONE, np.int32),
         where=np.full(room, NONE, np.int32),
         first_query=np.full(room, NONE, np.int32),
-        mark=np.zeros(room, np.int64),
+        mark=np.zeros(room, np.int32),
     )
 
 
@@ -129,8 +130,11 @@ def row_of(grid: Grid, y: float) -> int:
 
 
 @njit(cache=True)
-def arrange(objects: Objects, grid: Grid, slots_used: int, anew: bool) -> None:
-    """Put every live object into its cell; `anew` finds the cells from the coordinates, otherwise they are known."""
+def arrange(objects: Objects, grid: Grid, slots_used: int, anew: bool, spare: int) -> None:
+    """Put every live object into its cell, with room for `spare` more in each.
+
+    `anew` finds the cells from the coordinates; otherwise they are known.
+    """
     grid.held[:] = 0
     for slot in range(slots_used):
         if objects.live[slot]:
@@ -140,9 +144,11 @@ def arrange(objects: Objects, grid: Grid, slots_used: int, anew: bool) -> None:
     start = 0
     for cell in range(len(grid.held)):
         grid.start[cell] = start
-        start += grid.held[cell] + SPARE
+        start += grid.held[cell] + spare
         grid.held[cell] = 0
     grid.start[len(grid.held)] = start
+    if spare:
+        grid.x[:start] = np.nan
     for slot in range(slots_used):
         if objects.live[slot]:
             _append(objects, grid, slot, objects.cell[slot])
@@ -174,7 +180,7 @@ def place_all(
         objects.live[slot] = 1
         outside += _is_outside(grid, x, y)
         objects.cell[slot] = _cell_of(grid, x, y)
-    arrange(objects, grid, slots_used, False)
+    arrange(objects, grid, slots_used, False, 0)
     return new_count, outside
 
 
@@ -229,7 +235,7 @@ def place_some(
             if grid.start[new] + grid.held[new] < grid.start[new + 1]:
                 _append(objects, grid, slot, new)
             else:
-                arrange(objects, grid, slots_used, False)
+                arrange(objects, grid, slots_used, False, SPARE)
         dirty_count = _soil(grid, new, stamp, dirty, dirty_count)
         if objects.first_query[slot] != NONE:
             focals[focal_count] = slot
@@ -303,6 +309,7 @@ def _take_out(objects: Objects, grid: Grid, slot: int) -> None:
     grid.slot[at] = moved
     grid.x[at] = grid.x[last]
     grid.y[at] = grid.y[last]
+    grid.x[last] = np.nan
     objects.where[moved] = at
 
 

@@ -23,42 +23,32 @@ def scan_rectangle(grid: Grid, focal: int, x1: float, y1: float, x2: float, y2: 
     """Append what lies in a rectangle, sides included, but the focal object, to the `count` found so far."""
     left, right = column_of(grid, x1), column_of(grid, x2)
     low, high = row_of(grid, y1), row_of(grid, y2)
-    starts, held, slots, xs, ys = grid.start, grid.held, grid.slot, grid.x, grid.y
-    columns = grid.size[0]
+    starts, slots, xs, ys, columns = grid.start, grid.slot, grid.x, grid.y, grid.size[0]
     for row in range(low, high + 1):
-        inner_row = low < row < high
-        first, last = row * columns + left, row * columns + right
-        for cell in range(first, last + 1):
-            begin, end = starts[cell], starts[cell] + held[cell]
-            if inner_row and first < cell < last:  # wholly inside: nothing to test
-                for i in range(begin, end):
-                    found[count] = slots[i]
-                    count += slots[i] != focal
-            else:
-                for i in range(begin, end):
-                    found[count] = slots[i]
-                    inside = (x1 <= xs[i]) & (xs[i] <= x2) & (y1 <= ys[i]) & (ys[i] <= y2)
-                    count += inside & (slots[i] != focal)
+        for i in range(starts[row * columns + left], starts[row * columns + right + 1]):
+            x, y = xs[i], ys[i]
+            found[count] = slots[i]
+            # A product, as `and` would be compiled to branches that are hard to predict.
+            within = np.int64(x1 <= x) * np.int64(x <= x2) * np.int64(y1 <= y) * np.int64(y <= y2)
+            count += within * (slots[i] != focal)
     return count
 
 
 @njit(cache=True)
 def scan_circle(grid: Grid, focal: int, x: float, y: float, bound: float, found: Array, distance: Array) -> int:
-    """Find what lies within the squared distance `bound` of a point, but the focal object, with its squared distance."""
+    """Find what lies within the squared distance `bound` of a point, but the focal object, with its distance."""
     reach = reach_of(bound, x, y)
     left, right = column_of(grid, x - reach), column_of(grid, x + reach)
     low, high = row_of(grid, y - reach), row_of(grid, y + reach)
-    starts, held, slots, xs, ys = grid.start, grid.held, grid.slot, grid.x, grid.y
-    columns = grid.size[0]
+    starts, slots, xs, ys, columns = grid.start, grid.slot, grid.x, grid.y, grid.size[0]
     count = 0
     for row in range(low, high + 1):
-        for cell in range(row * columns + left, row * columns + right + 1):
-            for i in range(starts[cell], starts[cell] + held[cell]):
-                dx, dy = xs[i] - x, ys[i] - y
-                squared = dx * dx + dy * dy
-                found[count] = slots[i]
-                distance[count] = squared
-                count += (squared <= bound) & (slots[i] != focal)
+        for i in range(starts[row * columns + left], starts[row * columns + right + 1]):
+            dx, dy = xs[i] - x, ys[i] - y
+            squared = dx * dx + dy * dy
+            found[count] = slots[i]
+            distance[count] = squared
+            count += (squared <= bound) & (slots[i] != focal)
     return count
 
 
@@ -67,15 +57,16 @@ def scan_square(grid: Grid, rings: int, focal: int, x: float, y: float, found: A
     """Find all that lies in the cells up to `rings` away from a point's, but the focal object, with its distance."""
     column, row = column_of(grid, x), row_of(grid, y)
     columns, rows = grid.size[0], grid.size[1]
-    starts, held, slots, xs, ys = grid.start, grid.held, grid.slot, grid.x, grid.y
+    left, right = max(column - rings, 0), min(column + rings, columns - 1)
+    starts, slots, xs, ys = grid.start, grid.slot, grid.x, grid.y
     count = 0
     for r in range(max(row - rings, 0), min(row + rings, rows - 1) + 1):
-        for cell in range(r * columns + max(column - rings, 0), r * columns + min(column + rings, columns - 1) + 1):
-            for i in range(starts[cell], starts[cell] + held[cell]):
-                dx, dy = xs[i] - x, ys[i] - y
-                found[count] = slots[i]
-                distance[count] = dx * dx + dy * dy
-                count += slots[i] != focal
+        for i in range(starts[r * columns + left], starts[r * columns + right + 1]):
+            dx, dy = xs[i] - x, ys[i] - y
+            squared = dx * dx + dy * dy
+            found[count] = slots[i]
+            distance[count] = squared
+            count += (squared <= np.inf) & (slots[i] != focal)  # spare room has no distance
     return count
 
 
@@ -93,21 +84,20 @@ def scan_cap(
 ) -> int:
     """Find what lies within the squared chord `bound` of a point of the sphere, `u` as a vector, with its chord."""
     half, south, north = degrees_around(y, angle_of(bound))
-    starts, held, slots, xs = grid.start, grid.held, grid.slot, grid.x
+    starts, slots, xs = grid.start, grid.slot, grid.x
     uxs, uys, uzs = objects.ux, objects.uy, objects.uz
     columns = grid.size[0]
     count = 0
     for west, east in longitudes(x, half):
         left, right = column_of(grid, west), column_of(grid, east)
         for row in range(row_of(grid, south), row_of(grid, north) + 1):
-            for cell in range(row * columns + left, row * columns + right + 1):
-                for i in range(starts[cell], starts[cell] + held[cell]):
-                    slot = slots[i]
-                    squared = (uxs[slot] - u[0]) ** 2 + (uys[slot] - u[1]) ** 2 + (uzs[slot] - u[2]) ** 2
-                    found[count] = slot
-                    distance[count] = squared
-                    # Two spans of longitude may share a cell; an object belongs to the span that its longitude is in.
-                    count += (squared <= bound) & (slot != focal) & (west <= xs[i]) & (xs[i] <= east)
+            for i in range(starts[row * columns + left], starts[row * columns + right + 1]):
+                slot = slots[i]
+                squared = (uxs[slot] - u[0]) ** 2 + (uys[slot] - u[1]) ** 2 + (uzs[slot] - u[2]) ** 2
+                found[count] = slot
+                distance[count] = squared
+                # Two spans of longitude may share a cell; an object belongs to the span that its longitude is in.
+                count += (squared <= bound) & (slot != focal) & (west <= xs[i]) & (xs[i] <= east)
     return count
 
 
@@ -121,14 +111,13 @@ def scan_metres(
     for west, east in longitudes(x, half):
         left, right = column_of(grid, west), column_of(grid, east)
         for row in range(row_of(grid, south), row_of(grid, north) + 1):
-            for cell in range(row * grid.size[0] + left, row * grid.size[0] + right + 1):
-                for i in range(grid.start[cell], grid.start[cell] + grid.held[cell]):
-                    slot = grid.slot[i]
-                    if slot != focal and west <= grid.x[i] <= east:
-                        ux, uy, uz = objects.ux[slot], objects.uy[slot], objects.uz[slot]
-                        if inside_metres(x, y, ux, uy, uz, length, width):
-                            found[count] = slot
-                            count += 1
+            for i in range(grid.start[row * grid.size[0] + left], grid.start[row * grid.size[0] + right + 1]):
+                slot = grid.slot[i]
+                if slot != focal and west <= grid.x[i] <= east:
+                    ux, uy, uz = objects.ux[slot], objects.uy[slot], objects.uz[slot]
+                    if inside_metres(x, y, ux, uy, uz, length, width):
+                        found[count] = slot
+                        count += 1
     return count
 
 

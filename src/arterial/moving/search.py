@@ -179,7 +179,7 @@ def keep_nearest(ranks: Array, found: Array, distance: Array, count: int, k: int
                 found[j + 1], distance[j + 1] = found[j], distance[j]
                 j -= 1
             found[j + 1], distance[j + 1] = slot, squared
-    radius = distance[k - 1]
+    radius = float(distance[k - 1])
     if distance[k] == radius:
         first, last = k - 1, k
         while first > 0 and distance[first - 1] == radius:
@@ -279,7 +279,7 @@ def _search_sphere(
     count = scan_cap(objects, grid, focal, x, y, u, bound, found, distance)
     radius = keep_nearest(objects.rank, found, distance, count, k)
     _note_cap(grid, cells, x, y, angle_of(radius))
-    return k
+    return int(k)
 
 
 @njit(cache=True)

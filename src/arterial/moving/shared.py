@@ -335,7 +335,7 @@ class SharedExecution:
 
     def _fit_grid(self) -> None:
         self._grid = fitted_grid(self._objects, self.space is Space.LONLAT)
-        arrange(self._objects, self._grid, self.object_table.used, True)
+        arrange(self._objects, self._grid, self.object_table.used, True, 0)
         self._index = empty_index(self._grid, len(self._queries.kind))
         self._index_stale = True
         self._fitted_to, self._outside = self.live_count, 0.0

@@ -61,7 +61,7 @@ class Gpac(ABC):
 
     @abstractmethod
     def update(self, p: Located) -> None:
-        """Change the area that the query covers, and that of its cache, because of a tuple (maybe the focal object's)."""
+        """Change the area that the query covers, and its cache's, because of a tuple (maybe the focal object's)."""
 
     def receive(self, p: Located) -> Iterator[Signed]:
         """Take in a tuple (figure 5): the changes of the answer, as soon as they are known."""
