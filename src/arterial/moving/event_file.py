@@ -2,7 +2,8 @@
 reason.
 
 A line is `t,object,id,x,y` · `t,range,qid,x1,y1,x2,y2` · `t,movingrange,qid,focal,xdist,ydist` · `t,knn,qid,k,x,y` ·
-`t,movingknn,qid,k,focal` · `t,drop,qid`. Empty lines are passed over.
+`t,movingknn,qid,k,focal` · `t,drop,qid`. Empty lines are passed over. A Parquet file has the columns of `EVENT_SCHEMA`
+and is read as if it were lines.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from arterial.errors import DataError
+from arterial.moving.event_table import EVENT_SCHEMA, csv_lines
 from arterial.moving.events import Drop, MovingNearest, MovingRange, Nearest, Query, Range, Register
 from arterial.moving.ids import parsed_id
 from arterial.moving.space import Space
@@ -23,6 +27,7 @@ from arterial.moving.space import Space
 Array = np.ndarray[Any, Any]
 
 BLOCK_BYTES = 8 << 20
+PARQUET_ROWS = 1 << 18
 FIELDS = {"object": 5, "range": 7, "movingrange": 6, "knn": 6, "movingknn": 5, "drop": 3}
 _PARTS = [f"field_{i}" for i in range(8)]
 _NUMBERS = {
@@ -66,15 +71,18 @@ class Block:
 def read_events(path: Path, *, space: Space = Space.PLANE, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
     """The events of a file, in blocks that never split a time unit; a block is all that is held in memory."""
     try:
-        with path.open("rb") as file:
-            yield from _blocks(file, space, block_bytes)
+        if path.suffix == ".parquet":
+            yield from _blocks(_lines_of_parquet(path), space)
+        else:
+            with path.open("rb") as file:
+                yield from _blocks(_whole_lines(file, block_bytes), space)
     except OSError as fault:
         raise DataError(f"{path}: cannot be read: {fault.strerror or fault}. Name a file of events.") from fault
 
 
-def _blocks(file: BinaryIO, space: Space, block_bytes: int) -> Iterator[Block]:
+def _blocks(pieces: Iterator[bytes], space: Space) -> Iterator[Block]:
     first_line, latest, waiting = 1, -np.inf, _parse([], 1, space)
-    for raw in _whole_lines(file, block_bytes):
+    for raw in pieces:
         text = raw.decode("utf-8", errors="replace")
         lines = text.split("\n")
         if lines[-1] == "":
@@ -101,6 +109,19 @@ def _whole_lines(file: BinaryIO, block_bytes: int) -> Iterator[bytes]:
         rest = piece[end:]
     if rest:
         yield rest
+
+
+def _lines_of_parquet(path: Path) -> Iterator[bytes]:
+    try:
+        file = pq.ParquetFile(path)
+    except pa.ArrowInvalid as fault:
+        raise DataError(f"{path}: is not a Parquet file: {fault}.") from fault
+    if missing := set(EVENT_SCHEMA.names) - set(file.schema_arrow.names):
+        raise DataError(
+            f"{path}: has no column {', '.join(sorted(missing))}; expected {', '.join(EVENT_SCHEMA.names)}."
+        )
+    for rows in file.iter_batches(PARQUET_ROWS, columns=EVENT_SCHEMA.names):
+        yield csv_lines(pl.DataFrame(pa.Table.from_batches([rows])).with_columns(pl.col("kind").cast(pl.String)))
 
 
 def _parse(lines: list[str], first_line: int, space: Space) -> pl.DataFrame:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import typer
 
+from arterial.cli.moving.generate import generate
 from arterial.cli.moving.run import run
 
 moving = typer.Typer(
     help="Moving objects: range and nearest-neighbour queries that follow you.",
     no_args_is_help=True,
 )
+moving.command()(generate)
 moving.command()(run)
