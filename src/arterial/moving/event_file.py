@@ -117,9 +117,8 @@ def _lines_of_parquet(path: Path) -> Iterator[bytes]:
     except pa.ArrowInvalid as fault:
         raise DataError(f"{path}: is not a Parquet file: {fault}.") from fault
     if missing := set(EVENT_SCHEMA.names) - set(file.schema_arrow.names):
-        raise DataError(
-            f"{path}: has no column {', '.join(sorted(missing))}; expected {', '.join(EVENT_SCHEMA.names)}."
-        )
+        expected = ", ".join(EVENT_SCHEMA.names)
+        raise DataError(f"{path}: has no column {', '.join(sorted(missing))}; expected {expected}.")
     for rows in file.iter_batches(PARQUET_ROWS, columns=EVENT_SCHEMA.names):
         yield csv_lines(pl.DataFrame(pa.Table.from_batches([rows])).with_columns(pl.col("kind").cast(pl.String)))
 

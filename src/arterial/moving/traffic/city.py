@@ -179,4 +179,5 @@ def _largest_part(junctions: int, start: Array, end: Array) -> Array:
         while leader[i] != leader[leader[i]]:
             leader[i] = leader[leader[i]]
         size[leader[i]] += 1
-    return leader == np.argmax(size)
+    largest: Array = leader == np.argmax(size)
+    return largest

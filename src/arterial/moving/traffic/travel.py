@@ -240,4 +240,5 @@ def _chances(seed: int, ids: Array, trips: Array | int, purpose: int) -> Array:
     """A number in [0, 1) for each object, trip and purpose."""
     mixed = _mixed(ids.astype(np.uint64) + np.uint64((seed * 0x9E3779B97F4A7C15 + purpose) % 2**64))
     mixed = _mixed(mixed + np.asarray(trips, np.uint64) * np.uint64(0xD1B54A32D192ED03))
-    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    chances: Array = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return chances
