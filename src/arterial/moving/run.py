@@ -16,6 +16,7 @@ from arterial.errors import MachineError
 from arterial.moving.event_file import Block, Reject, read_events
 from arterial.moving.events import Register
 from arterial.moving.ids import SlotTable
+from arterial.moving.remembering import RememberingExecution
 from arterial.moving.shared import Changes, SharedExecution
 from arterial.moving.space import Space
 
@@ -37,6 +38,8 @@ class Summary:
     objects_at_end: int
     queries_at_end: int
     seconds: float
+    accuracy: float
+    """1 with the conservative cache; else as measured against exact answers."""
 
 
 def run_file(
@@ -46,13 +49,16 @@ def run_file(
     rejects: Path,
     space: Space = Space.PLANE,
     timeout: float | None = None,
+    cache: float = 100.0,
+    longest_step: float | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Summary:
     """Run the events and write a line `t,qid,+|-,object` for every change; what is no event goes to `rejects`.
 
-    `progress` is told how many bytes are read.
+    A `cache` below 100 per cent limits what queries know (see `remembering.py`). `progress` is told how many bytes are
+    read.
     """
-    engine = SharedExecution(space=space, timeout=timeout)
+    engine = make_engine(space=space, timeout=timeout, cache=cache, longest_step=longest_step)
     started, totals = (
         time.perf_counter(),
         dict.fromkeys(("lines", "reports", "queries", "rejects", "units", "updates"), 0),
@@ -83,7 +89,21 @@ def run_file(
         objects_at_end=engine.live_count,
         queries_at_end=engine.query_count,
         seconds=time.perf_counter() - started,
+        accuracy=engine.uncertainty.accuracy if isinstance(engine, RememberingExecution) else 1.0,
     )
+
+
+def make_engine(
+    *,
+    space: Space = Space.PLANE,
+    timeout: float | None = None,
+    cache: float = 100.0,
+    longest_step: float | None = None,
+) -> SharedExecution:
+    """The engine for a size of cache: exact with all of the conservative one."""
+    if cache >= 100.0:
+        return SharedExecution(space=space, timeout=timeout)
+    return RememberingExecution(cache=cache, longest_step=longest_step, space=space, timeout=timeout)
 
 
 def run_block(engine: SharedExecution, block: Block) -> tuple[list[Changes], list[Reject]]:

@@ -15,6 +15,20 @@ def run(
     timeout: float | None = typer.Option(
         None, "--timeout", help="Disconnect an object that has not reported for this long.", show_default="never"
     ),
+    cache: float = typer.Option(
+        100.0,
+        "--cache",
+        min=0,
+        max=100,
+        help="Size of the anticipation cache, in per cent of the conservative one, with which answers are exact.",
+    ),
+    longest_step: float | None = typer.Option(
+        None,
+        "--longest-step",
+        min=0,
+        help="The longest way of an object between two reports, for caches below 100.",
+        show_default="measured",
+    ),
     lonlat: bool = typer.Option(
         False, "--lonlat", help="x, y are degrees of longitude and latitude; xdist, ydist and distances are metres."
     ),
@@ -45,6 +59,8 @@ def run(
             rejects=rejects,
             space=Space.LONLAT if lonlat else Space.PLANE,
             timeout=timeout,
+            cache=cache,
+            longest_step=longest_step,
             progress=bar.advance,
         )
     if json_output:
@@ -54,5 +70,7 @@ def run(
         f"{summary.reports:,} reports and {summary.queries:,} query events in {summary.time_units:,} time units: "
         f"{summary.updates:,} updates in {out}, {summary.seconds:.1f} s"
     )
+    if cache < 100:
+        typer.echo(f"accuracy with a cache of {cache:g} %: {summary.accuracy:.4f}")
     if summary.rejects:
         typer.echo(f"{summary.rejects:,} lines are no events: see {rejects}", err=True)

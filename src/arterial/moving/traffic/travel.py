@@ -233,7 +233,8 @@ def _mixed(value: Array) -> Array:
     """Splitmix64: well-spread bits of a counter."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+    mixed: Array = value ^ (value >> np.uint64(31))
+    return mixed
 
 
 def _chances(seed: int, ids: Array, trips: Array | int, purpose: int) -> Array:
