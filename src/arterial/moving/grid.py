@@ -22,7 +22,7 @@ from arterial.moving.space import unit_vector, wrap_longitude
 
 Array = np.ndarray[Any, Any]
 
-OBJECTS_PER_CELL = 4.0
+OBJECTS_PER_CELL = 3.0
 MOST_CELLS = 1 << 22
 SPARE = 4
 """How many more objects a cell has room for when all are arranged."""

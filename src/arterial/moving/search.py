@@ -144,16 +144,18 @@ def exchange(
             found[i], found[added] = found[added], slot
             added += 1
     begin = updates_count
-    for i in range(start, start + held):
-        updates_slot[updates_count] = pool[i]
-        updates_count += marks[pool[i]] == mark
-    sort_by_rank(ranks, updates_slot, begin, updates_count)
-    updates_sign[begin:updates_count] = -1
-    sort_by_rank(ranks, found, 0, added)
-    for i in range(added):
-        updates_slot[updates_count] = found[i]
-        updates_sign[updates_count] = 1
-        updates_count += 1
+    if held != count - added:
+        for i in range(start, start + held):
+            updates_slot[updates_count] = pool[i]
+            updates_sign[updates_count] = -1
+            updates_count += marks[pool[i]] == mark
+        sort_by_rank(ranks, updates_slot, begin, updates_count)
+    if added:
+        sort_by_rank(ranks, found, 0, added)
+        for i in range(added):
+            updates_slot[updates_count] = found[i]
+            updates_sign[updates_count] = 1
+            updates_count += 1
     for i in range(count):
         pool[start + i] = found[i]
     return updates_count
