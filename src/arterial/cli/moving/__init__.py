@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from arterial.cli.moving.experiments import experiments
 from arterial.cli.moving.generate import generate
 from arterial.cli.moving.run import run
 
@@ -11,5 +12,6 @@ moving = typer.Typer(
     help="Moving objects: range and nearest-neighbour queries that follow you.",
     no_args_is_help=True,
 )
+moving.command()(experiments)
 moving.command()(generate)
 moving.command()(run)
