@@ -1,7 +1,7 @@
 """Linear Road on Spark: the largest L in window mode, response times, speed without pacing, and the bare kernels.
 
-`ARTERIAL_BENCH_L` sets the expressways of the window run (default 128). All data is simulated at peak load; larger L are
-replicas of it.
+`ARTERIAL_BENCH_L` sets the expressways of the window run (default 128). All data is simulated at peak load; larger L
+are replicas of it.
 """
 
 from __future__ import annotations
