@@ -29,6 +29,11 @@ from arterial.network.train import BEGIN, END
 Array = np.ndarray[Any, Any]
 
 ROAD_KEY = ("xway", "dir")
+
+# Without pacing, steps are kept between these seconds; a step has some 0.3 s of cost that does not depend on its size.
+SHORT_STEP, LONG_STEP = 1.0, 2.0
+FIRST_SIZE, LARGEST_SIZE = 50_000, 2_000_000
+
 REPORT_SCHEMA = Schema.of(
     {
         "time": "int32",
@@ -61,7 +66,9 @@ REQUEST_SCHEMA = Schema.of(
 class Feed(Source):
     """The seconds [0, until) of the input. Those before the clock's `begin` are delivered without waiting.
 
-    Its position is the next second to read, and how many empty steps are left to warm up before the clock starts.
+    Its position is the next second to read, how many empty steps are left to warm up before the clock starts, and,
+    where nothing paces it, when its last step was planned and how many tuples it was to have: steps that took long are
+    followed by shorter ones, so that answers stay in time on a slow machine too.
     """
 
     clock: RunClock
@@ -70,16 +77,20 @@ class Feed(Source):
 
     def begin(self) -> Progress:
         """At the beginning of the data."""
-        return Progress({"second": 0, "warm up": self.warm_up}, BEGIN)
+        return Progress({"second": 0, "warm up": self.warm_up, "at": 0.0, "size": FIRST_SIZE}, BEGIN)
 
     def plan(self, before: Progress, ask: Ask) -> Progress:
         """Whole seconds: those that are due, or as many as make a train."""
         second, warm_up = before.position["second"], before.position["warm up"]
+        size = before.position["size"]
         end = self._end(ask)
         if end is not None and second >= end:
             return replace(before, through=END)
         if second == self._warm_second and warm_up:
-            return Progress({"second": second, "warm up": warm_up - 1}, before.through)
+            return Progress({**before.position, "warm up": warm_up - 1, "at": ask.now}, before.through)
+        if second >= self.clock.begin and self.clock.runs_freely:
+            size = _next_size(size, ask.now - before.position["at"])
+            ask = replace(ask, tuples=min(ask.tuples, size))
         stop = self._fitting(second, ask)
         if second < self.clock.begin:
             stop = min(stop, self.clock.begin)
@@ -89,7 +100,8 @@ class Feed(Source):
             stop = min(stop, ask.until + 1)
         if stop <= second:
             return before
-        return Progress({"second": stop, "warm up": warm_up}, END if end is not None and stop >= end else stop - 1)
+        position = {"second": stop, "warm up": warm_up, "at": ask.now, "size": size}
+        return Progress(position, END if end is not None and stop >= end else stop - 1)
 
     @property
     def _warm_second(self) -> int:
@@ -103,6 +115,13 @@ class Feed(Source):
     @abstractmethod
     def _fitting(self, second: int, ask: Ask) -> int:
         """The second before which a train ends, of those that are there; one second always fits."""
+
+
+def _next_size(size: int, seconds: float) -> int:
+    """How many tuples the next step has, after one of so many that took so long."""
+    if seconds < SHORT_STEP:
+        return min(2 * size, LARGEST_SIZE)
+    return max(size // 2, FIRST_SIZE) if seconds > LONG_STEP else size
 
 
 @dataclass(frozen=True, kw_only=True)
