@@ -147,6 +147,8 @@ def _here(tasks: list[Task], plan: Plan, asked: Asked, progress: Progress | None
             for bucket in range(plan.replicas.buckets)
             for parcel in stage([one for one in gathered if one.bucket == bucket], bucket, plan)
         ]
+    if progress:
+        progress(1.0)
     return _checked(gathered)
 
 
