@@ -11,7 +11,7 @@ from arterial.engine.packing import (
     FRAME,
     NOTE,
     Consignment,
-    level_of,
+    address,
     pack,
     pack_chunk,
     pack_note,
@@ -62,7 +62,7 @@ def test_a_consignment_comes_back_as_it_was() -> None:
         Parcel(7, 2, 1, Train(FRAME_OF_ALL.filter(pl.col("a").is_null()), END)),
     )
     packed = pack(Consignment(12, 0, 3.5, parcels), CHANNELS)
-    assert level_of(packed) == 0
+    assert address(packed) == (0, 1)
     got = unpack(packed, CHANNELS)
     assert (got.step, got.level, got.born) == (12, 0, 3.5)
     for one, other in zip(got.parcels, parcels, strict=True):
@@ -117,7 +117,7 @@ def test_a_chunk_comes_back_as_it_was(chunk: pl.DataFrame | dict[str, np.ndarray
 def test_notes() -> None:
     for magic in (NOTE, FRAME):
         packed = pack_note({"step": 3}, b"abc", magic)
-        assert level_of(packed) == -1
+        assert address(packed) == (-1, 0)
         said, payload = unpack_note(packed)
         assert said == {"step": 3}
         assert payload.to_pybytes() == b"abc"

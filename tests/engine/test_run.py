@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from arterial import Network
+from arterial.engine import control
 from arterial.engine.failures import SET_ASIDE
 from arterial.engine.inprocess import InProcess
 from arterial.engine.run import Run, Settings, run
@@ -134,8 +135,6 @@ def test_pause_step_resume_stop_and_go_on(spark: SparkSession, tmp_path: Path) -
         return run(network, {"in": source}, {"out": sink}, tmp_path / "checkpoint", TWO, spark=spark), sink
 
     (tmp_path / "checkpoint" / "arterial").mkdir(parents=True)
-    from arterial.engine import control
-
     control.pause(tmp_path / "checkpoint" / "arterial")
     running, _ = start()
     time.sleep(1.0)
@@ -162,6 +161,49 @@ def test_pause_step_resume_stop_and_go_on(spark: SparkSession, tmp_path: Path) -
     assert running.wait(60)
     assert running.ended
     assert running.statistics.steps == 0
+
+
+def test_another_version_takes_over_between_two_trains(spark: SparkSession, tmp_path: Path) -> None:
+    first = chain(Enter("in"), By("by"), Running("sum"), Leave("out"))
+    second = NetworkValue(
+        "chain",
+        (*first.boxes, Keep("keep", not_of=2), Leave("few")),
+        (*first.arcs, arc("sum", "keep"), arc("keep", "few")),
+    )
+    steps = trains(numbers(120), 3)
+    source = MemorySource([step["in"] for step in steps])
+    out, few = FileSink(tmp_path / "out"), FileSink(tmp_path / "few")
+
+    def start(network: NetworkValue, sinks: dict[str, FileSink]) -> Run:
+        return run(network, {"in": source}, sinks, tmp_path / "c", TWO, spark=spark)
+
+    (tmp_path / "c" / "arterial").mkdir(parents=True)
+    control.pause(tmp_path / "c" / "arterial")
+    running = start(first, {"out": out})
+    running.step(3)
+    _until(lambda: running.statistics.steps == 3)
+    with pytest.raises(RunError, match="box 'sum': it keeps state and is changed"):
+        running.replace(chain(Enter("in"), By("by"), Running("sum", by="value"), Leave("out")))
+    with pytest.raises(RunError, match="needs 2 shuffles"):
+        running.replace(
+            chain(
+                Enter("in"), By("by"), Running("sum"), By("again", ("value",)), Running("s", by="value"), Leave("out")
+            )
+        )
+    assert running.replace(second, {"few": few}) == 2
+    running.step(1)
+    _until(lambda: running.statistics.steps == 4)
+    running.stop()
+    with pytest.raises(RunError, match="another network: gone: few, keep"):
+        start(first, {"out": out})
+    running = start(second, {"out": out, "few": few})
+    running.resume()
+    assert running.wait(300)
+    expected = InProcess(first).run(steps)["out"]
+    schema = first.streams[next(iter(first.streams))]
+    assert _same(out.bind("out", schema).read(), expected)
+    late = expected.filter(pl.col("time") >= 9)
+    assert _same(few.bind("few", schema).read(), late.filter(pl.col("value") % 2 != 0))
 
 
 def test_a_poisoned_tuple_stops_the_run_or_is_set_aside(spark: SparkSession, tmp_path: Path) -> None:

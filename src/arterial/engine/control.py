@@ -71,6 +71,11 @@ def step(folder: Path, trains: int = 1) -> Control:
     return _change(folder, paused=True, steps=read_control(folder).steps + trains)
 
 
+def switch(folder: Path, version: int) -> Control:
+    """Let another version of the network run from the next train on."""
+    return _change(folder, version=version)
+
+
 def stop(folder: Path) -> Control:
     """End the run after the train at hand."""
     return _change(folder, stop=read_control(folder).stop + 1)

@@ -60,7 +60,7 @@ class Reader(DataSourceStreamReader):
         """Where all sources begin."""
         with errors_for_the_driver():
             begins = {name: source.begin() for name, source in self._work.load().sources.items()}
-            return _offset(0, begins, 0, Control())
+            return _offset(0, begins, 0, read_control(self._folder))
 
     def latestOffset(self, start: Offset, limit: Any) -> Offset:  # noqa: N802
         """How far the next step goes; the same offset again if there is nothing to do or the run is paused."""
@@ -75,7 +75,7 @@ class Reader(DataSourceStreamReader):
                 _mark(self._folder / STOPPED)
             if is_at_end(start) or control.stop > self._stops or not goes_on:
                 return start
-            after = plan_step(self._work.load(), before, self._train_size, time.time())
+            after = plan_step(self._work.load(control.version), before, self._train_size, time.time())
             if after == before:
                 return start
             return _offset(start["step"] + 1, after, used, control, self._waiting(after))
@@ -89,7 +89,7 @@ class Reader(DataSourceStreamReader):
         """Read a slot's part of all sources and send it through the head."""
         slot, start, end = partition.value
         with errors_for_the_driver():
-            work = self._work.load()
+            work = self._work.load(end["version"])
             trains = read_step(work, _progress(start), _progress(end), slot)
             rows = run_head(work, Step(end["step"], slot, end["born"]), trains, end["waiting"])
             yield pa.RecordBatch.from_arrays(

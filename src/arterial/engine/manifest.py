@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,21 @@ MANIFEST = "manifest.json"
 FORMAT = 1
 
 
-def check_manifest(folder: Path, plan: Plan) -> None:
+@dataclass(frozen=True)
+class Made:
+    """What a checkpoint was made with: the version of the network that stands, and how many levels its query has."""
+
+    version: int
+    levels: int
+
+
+def check_manifest(folder: Path, plan: Plan) -> Made:
     """Write the manifest of a new checkpoint, or refuse to go on from one that was made with something else."""
-    wanted = _manifest(plan)
+    wanted = _manifest(plan, Made(1, len(plan.levels)))
     path = folder / MANIFEST
     if not path.exists():
-        write_whole(path, json.dumps(wanted, indent=2).encode())
-        return
+        write_manifest(folder, plan, Made(1, len(plan.levels)))
+        return Made(1, len(plan.levels))
     try:
         found = json.loads(path.read_text())
     except (OSError, ValueError) as broken:
@@ -42,6 +51,12 @@ def check_manifest(folder: Path, plan: Plan) -> None:
             f"the checkpoint {checkpoint} is of another network: {_difference(found['boxes'], wanted['boxes'])}. "
             "Run the network that it was made with, or give a new folder as checkpoint to begin from the start."
         )
+    return Made(found["version"], found["levels"])
+
+
+def write_manifest(folder: Path, plan: Plan, made: Made) -> None:
+    """Say what the checkpoint goes on with."""
+    write_whole(folder / MANIFEST, json.dumps(_manifest(plan, made), indent=2).encode())
 
 
 _REMEDIES = {
@@ -51,9 +66,11 @@ _REMEDIES = {
 }
 
 
-def _manifest(plan: Plan) -> dict[str, Any]:
+def _manifest(plan: Plan, made: Made) -> dict[str, Any]:
     return {
         "format": FORMAT,
+        "version": made.version,
+        "levels": made.levels,
         "network": plan.network.name,
         "shards": plan.shards,
         "boxes": describe_boxes(plan.network),

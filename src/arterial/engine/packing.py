@@ -42,6 +42,8 @@ class Consignment:
     born: float
     """When the oldest tuple in it was read, in seconds since 1970; what delay is measured against."""
     parcels: tuple[Parcel, ...]
+    version: int = 1
+    """The version of the network that it belongs to."""
 
 
 def pack(consignment: Consignment, channels: Mapping[int, Channel]) -> bytes:
@@ -52,7 +54,13 @@ def pack(consignment: Consignment, channels: Mapping[int, Channel]) -> bytes:
         packed = pack_tuples(parcel.train.tuples, channels[parcel.channel].stream.schema) if len(parcel.train) else b""
         parts.append(packed)
         listed.append([parcel.channel, parcel.sender, parcel.receiver, parcel.train.through, len(packed)])
-    header = {"step": consignment.step, "level": consignment.level, "born": consignment.born, "parcels": listed}
+    header = {
+        "step": consignment.step,
+        "level": consignment.level,
+        "version": consignment.version,
+        "born": consignment.born,
+        "parcels": listed,
+    }
     return _join(CONSIGNMENT, header, parts)
 
 
@@ -63,15 +71,16 @@ def unpack(packed: bytes, channels: Mapping[int, Channel]) -> Consignment:
     for (channel, sender, receiver, through, _), part in zip(header["parcels"], parts, strict=True):
         tuples = unpack_tuples(part, channels[channel].stream.schema)
         parcels.append(Parcel(channel, sender, receiver, Train(tuples, through)))
-    return Consignment(header["step"], header["level"], header["born"], tuple(parcels))
+    return Consignment(header["step"], header["level"], header["born"], tuple(parcels), header["version"])
 
 
-def level_of(packed: bytes) -> int:
-    """The level that packed bytes are for; the driver's notes are for no level: -1."""
+def address(packed: bytes) -> tuple[int, int]:
+    """The level and the version of the network that packed bytes are for; notes are for no level: -1."""
     if packed[:4] in (NOTE, FRAME):
-        return -1
+        return -1, 0
     length = _LENGTH.unpack_from(packed, 4)[0]
-    return int(json.loads(packed[8 : 8 + length])["level"])
+    header = json.loads(packed[8 : 8 + length])
+    return int(header["level"]), int(header["version"])
 
 
 def pack_note(said: Mapping[str, Any], payload: bytes | pa.Buffer = b"", magic: bytes = NOTE) -> bytes:

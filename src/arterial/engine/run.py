@@ -18,7 +18,7 @@ from arterial.engine.compile import compile_network
 from arterial.engine.datasource import ENDED, STOPPED, read_sources
 from arterial.engine.failures import FAIL
 from arterial.engine.lock import lock_checkpoint, note_owner
-from arterial.engine.manifest import check_manifest
+from arterial.engine.manifest import Made, check_manifest, write_manifest
 from arterial.engine.packing import NOTE, unpack_note, unpack_tuples
 from arterial.engine.plan import Plan
 from arterial.engine.session import spark_session
@@ -32,6 +32,7 @@ from arterial.engine.statistics import Statistics
 from arterial.engine.step import add_levels
 from arterial.engine.task import fed_by
 from arterial.engine.troubles import as_run_error
+from arterial.engine.versions import check_successor, keep_network, kept_networks, offer
 from arterial.engine.work import PackedWork, Work
 from arterial.errors import ArterialError, RunError
 from arterial.network.network import NetworkValue
@@ -86,10 +87,11 @@ def run(
         own = bind_sources(network, sources, folder)
         frames = {name: source for name, source in sources.items() if isinstance(source, FrameSource)}
         plan = plan_run(network, settings.shards or int(session.sparkContext.defaultParallelism), own, frames)
-        check_manifest(folder, plan)
+        made = check_manifest(folder, plan)
+        keep_network(folder, made.version, network)
         ready = bind_sinks(network, sinks, folder.parent)
-        work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, str(folder / "rejects"))
-        return Run(work, frames, folder, settings, session, lock, after_step)
+        work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, str(folder / "rejects"), made.version)
+        return Run(work, made.levels, frames, folder, settings, session, lock, after_step)
     except BaseException:
         lock.close()
         raise
@@ -101,6 +103,7 @@ class Run:
     def __init__(
         self,
         work: Work,
+        levels: int,
         frames: Mapping[str, FrameSource],
         folder: Path,
         settings: Settings,
@@ -111,17 +114,24 @@ class Run:
         self._after_step = after_step
         self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
         self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
+        self._levels, self._works = levels, {work.version: work}
         self.notices = tuple(text for source in work.sources.values() for text in source.notices)
         self._over = Event()
         self._error: ArterialError | None = None
         for marker in (ENDED, STOPPED):
             (folder / marker).unlink(missing_ok=True)
+        control.switch(folder, work.version)
+        self._packed = PackedWork.of(work, str(folder))
+        for version, network in kept_networks(folder).items():
+            if version != work.version:
+                plan = plan_run(network, work.plan.shards, work.sources, frames)
+                self._works[version] = offer(self._packed, work, version, plan, work.sinks)
         session.sparkContext.setLogLevel("OFF")
         shuffle = str(session.conf.get("spark.sql.shuffle.partitions"))
         session.conf.set("spark.sql.shuffle.partitions", str(work.plan.shards))
         self._step_began = time.perf_counter()
         try:
-            rows = self._rows(session, PackedWork.of(work), settings)
+            rows = self._rows(session, self._packed, settings)
             writer = rows.writeStream.queryName(f"arterial {work.plan.network.name} {work.run[:8]}")
             if settings.only_available:
                 writer = writer.trigger(availableNow=True)
@@ -177,6 +187,27 @@ class Run:
         self._needs_own_sources()
         control.step(self._folder, trains)
 
+    def replace(self, network: NetworkValue, sinks: Mapping[str, Sink] | None = None) -> int:
+        """Let another version of the network run from the next train on; its number.
+
+        It must have the same sources, no more shuffles, and its stateful boxes as they were; others may come and go.
+        """
+        self._needs_own_sources()
+        plan = plan_run(network, self.plan.shards, self._work.sources)
+        check_successor(self.plan, plan, self._levels)
+        version = self._work.version + 1
+        outputs = {box.name for box in network.boxes}
+        kept = {name: sink for name, sink in self._work.sinks.items() if name in outputs}
+        ready = {**bind_sinks(network, sinks or {}, self.checkpoint), **kept}
+        work = offer(self._packed, self._work, version, plan, ready)
+        keep_network(self._folder, version, network)
+        self.statistics.follow(plan)
+        self._work = self._works[version] = work
+        self.plan = plan
+        write_manifest(self._folder, plan, Made(version, self._levels))
+        control.switch(self._folder, version)
+        return version
+
     def _needs_own_sources(self) -> None:
         if self._frames:
             raise RunError(
@@ -195,7 +226,7 @@ class Run:
             rows = reduce(lambda one, other: one.union(other), parts)
         else:
             rows = read_sources(session, work, self._folder, settings.train_size)
-        return add_levels(rows, work, len(self.plan.levels))
+        return add_levels(rows, work, self._levels)
 
     def _finish_step(self, rows: DataFrame, number: int) -> None:
         """Run the step that Spark planned, and take in what its tasks have to say."""
@@ -225,10 +256,10 @@ class Run:
             assert packed[:4] == NOTE, "a consignment missed its level"
             said, payload = unpack_note(packed)
             if "deliver" in said:
-                name = said["deliver"]
-                schema = self.plan.network.streams[fed_by(self._work, name)].schema
+                name, work = said["deliver"], self._works[said["version"]]
+                schema = work.plan.network.streams[fed_by(work, name)].schema
                 train = Train(unpack_tuples(payload, schema), said["through"])
-                self._work.sinks[name].write(Delivery(name, said["step"], said["slot"], train))
+                work.sinks[name].write(Delivery(name, said["step"], said["slot"], train))
             else:
                 receipts.append(said)
         return receipts

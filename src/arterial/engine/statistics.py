@@ -66,6 +66,13 @@ class Statistics:
                     self._add_box(name, tuples_in, tuples_out, cost, receipt["delay"])
             self.delay = max(delays, default=0.0)
 
+    def follow(self, plan: Plan) -> None:
+        """Go on with another version of the network; boxes that both have keep their counts."""
+        with self._lock:
+            self._plan = plan
+            for box in plan.network.boxes:
+                self._boxes.setdefault(box.name, BoxStatistics())
+
     def box(self, name: str) -> BoxStatistics:
         """What one box has done."""
         with self._lock:
@@ -96,7 +103,7 @@ class Statistics:
                 "tuples_out": self.tuples_out,
                 "tuples_per_second": round(self.tuples_in / seconds) if seconds else 0,
                 "set_aside": self.rejects,
-                "boxes": {name: self._describe(name, box) for name, box in self._boxes.items()},
+                "boxes": {b.name: self._describe(b.name, self._boxes[b.name]) for b in self._plan.network.boxes},
                 "arcs": [
                     {
                         "from": str(arc.begin),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from arterial.engine.packing import level_of, unpack
+from arterial.engine.packing import address, unpack
 from arterial.engine.state import SlotState
 from arterial.engine.task import Step, errors_for_the_driver, run_step
 from arterial.engine.work import ROW_SCHEMA, PackedWork
@@ -37,11 +37,17 @@ class LevelProcessor(StatefulProcessor):
         """Nothing to close."""
 
     def _run(self, key: int, arrived: list[bytes]) -> pd.DataFrame:
-        work = self._packed_work.load()
-        slot = work.keys.index(key)
-        mine = [unpack(packed, work.channels) for packed in arrived if level_of(packed) == self._level]
-        sent = [(key, packed) for packed in arrived if level_of(packed) != self._level]
-        if mine:
+        addresses = [address(packed) for packed in arrived]
+        sent = [(key, packed) for packed, (level, _) in zip(arrived, addresses, strict=True) if level != self._level]
+        versions = [version for level, version in addresses if level == self._level]
+        if versions:
+            work = self._packed_work.load(versions[0])
+            slot = work.keys.index(key)
+            mine = [
+                unpack(packed, work.channels)
+                for packed, (level, _) in zip(arrived, addresses, strict=True)
+                if level == self._level
+            ]
             state = SlotState((work.run, self._level, slot), self._index, self._chunks)
             step = Step(mine[0].step, slot, min(consignment.born for consignment in mine))
             parcels = [parcel for consignment in mine for parcel in consignment.parcels]

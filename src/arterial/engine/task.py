@@ -76,6 +76,7 @@ def _hand_on(
                 "step": step.number,
                 "slot": step.slot,
                 "through": train.through,
+                "version": work.version,
             }
             schema = work.plan.network.streams[fed_by(work, output)].schema
             payload = pack_tuples(train.tuples, schema) if len(train) else b""
@@ -100,7 +101,10 @@ def _consignments(work: Work, step: Step, parcels: list[Parcel]) -> list[Row]:
     for parcel in parcels:
         together.setdefault((work.channels[parcel.channel].to_level, parcel.receiver), []).append(parcel)
     return [
-        (work.keys[receiver], pack(Consignment(step.number, level, step.born, tuple(some)), work.channels))
+        (
+            work.keys[receiver],
+            pack(Consignment(step.number, level, step.born, tuple(some), work.version), work.channels),
+        )
         for (level, receiver), some in together.items()
     ]
 

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
 from arterial.engine.plan import Channel, Plan
 from arterial.engine.shards import spark_keys
@@ -30,6 +30,8 @@ class Work:
     policy: str
     rejects: str
     """The folder for tuples that were set aside."""
+    version: int = 1
+    """The version of the network; see `versions`."""
     channels: Mapping[int, Channel] = field(init=False)
     keys: tuple[int, ...] = field(init=False)
 
@@ -39,18 +41,20 @@ class Work:
         object.__setattr__(self, "keys", spark_keys(self.plan.shards))
 
 
-_unpacked: dict[str, Work] = {}
+_unpacked: dict[tuple[str, int], Work] = {}
 
 
 @dataclass(frozen=True)
 class PackedWork:
-    """A run's work, pickled."""
+    """A run's work, pickled; versions that came later lie in files of a folder."""
 
     packed: bytes
     digest: str
+    version: int
+    folder: str
 
     @classmethod
-    def of(cls, work: Work) -> PackedWork:
+    def of(cls, work: Work, folder: str = "") -> PackedWork:
         """Pickle it, with the classes that only the user's script knows."""
         from pyspark import cloudpickle
 
@@ -59,25 +63,27 @@ class PackedWork:
             if _only_here(module):
                 cloudpickle.register_pickle_by_value(sys.modules[module])  # type: ignore[no-untyped-call]
         packed: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
-        return cls(packed, hashlib.sha256(packed).hexdigest())
+        return cls(packed, hashlib.sha256(packed).hexdigest(), work.version, folder)
 
-    def load(self) -> Work:
+    def load(self, version: int | None = None) -> Work:
         """Unpickle it; once in each process, so that what boxes prepare for themselves is kept."""
-        if self.digest not in _unpacked:
+        wanted = (self.digest, self.version if version is None else version)
+        if wanted not in _unpacked:
             from pyspark import cloudpickle
 
+            packed = self.packed
+            if wanted[1] != self.version:
+                packed = work_file(self.folder, *wanted).read_bytes()
             _unpacked.clear()
-            _unpacked[self.digest] = cloudpickle.loads(self.packed)
+            _unpacked[wanted] = cloudpickle.loads(packed)
             # A worker collects garbage after every task: what it keeps for the whole run need not be looked at again.
             gc.freeze()
-        return _unpacked[self.digest]
+        return _unpacked[wanted]
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"packed": self.packed, "digest": self.digest}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
+def work_file(folder: str, digest: str, version: int) -> Path:
+    """Where the tasks of a run find another version of its work."""
+    return Path(folder) / "works" / f"{digest[:16]}-{version:04d}.pickle"
 
 
 def _only_here(module: str) -> bool:

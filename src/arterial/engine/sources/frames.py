@@ -74,7 +74,7 @@ def _pack(
         tuples = frame.cast(pl.Schema(schema.polars()))
         sender = (context.partitionId() << 20) + number
         parcel = Parcel(channel.number, sender, 0, Train(tuples, BEGIN))
-        row = pack(Consignment(step, 0, time.time(), (parcel,)), work.channels)
+        row = pack(Consignment(step, 0, time.time(), (parcel,), work.version), work.channels)
         yield pa.RecordBatch.from_arrays(
             [pa.array([work.keys[0]], pa.int32()), pa.array([row], pa.binary())], schema=_ROWS
         )
