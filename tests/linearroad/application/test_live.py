@@ -156,8 +156,9 @@ def test_a_wrong_place(tmp_path: Path, data: str) -> None:
 
 
 def test_a_pipe_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ArterialError, match="no such file"):
-        LinearRoadRun(options(tmp_path / "pipe", tmp_path / "out"))
+    for name in ("pipe", "corrected"):  # a folder in which nothing has begun can be used again
+        with pytest.raises(ArterialError, match="no such file"):
+            LinearRoadRun(options(tmp_path / name, tmp_path / "out"))
 
 
 def test_live_input_is_not_replicated(tmp_path: Path) -> None:

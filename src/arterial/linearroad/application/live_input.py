@@ -134,7 +134,7 @@ class SpooledInput(ABC):
     def _wait_for_room(self) -> None:
         """Let the run come nearer, if the spool is far ahead of it."""
         while self.spool.ahead > MOST_AHEAD and not self._stopped.wait(CHECK_SECONDS):
-            self.spool.trim()
+            pass
 
     @abstractmethod
     def _receive(self) -> None:

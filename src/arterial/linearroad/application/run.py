@@ -89,8 +89,14 @@ class LinearRoadRun:
         self.work = options.out / WORK
         self.profile, self.dialect = options.semantics, dialect_of(options.dialect)
         self.resumed = _claim(options, is_live(options.data) or source is not None)
-        self.input = (source or open_input)(options, self.work)
-        self.history = self._history()
+        try:
+            self.input = (source or open_input)(options, self.work)
+            self.history = self._history()
+        except BaseException:
+            if not self.resumed:
+                # Nothing has begun, so a corrected command may use the folder.
+                (self.work / SETTINGS_FILE).unlink(missing_ok=True)
+            raise
         self._begun = time.time()
         self._flat = FlatFiles(options.out.absolute(), self.dialect, (self.work / "parts").absolute())
         self._warm_up = 0 if self.resumed else FREE_WARM_UP_STEPS if options.speed == MAX else WARM_UP_STEPS

@@ -55,7 +55,7 @@ class Spooler:
         self._heard = now()
         if state is not None:
             self._restore(state)
-        _cut_rejects(rejects, spool.account.rejects_bytes)
+        spool.account.rejects_bytes = _cut_rejects(rejects, spool.account.rejects_bytes)
 
     @property
     def done(self) -> bool:
@@ -196,10 +196,13 @@ def _unpacked(packed: np.ndarray[Any, Any]) -> pa.Table:
     return pa.ipc.open_stream(packed.tobytes()).read_all()
 
 
-def _cut_rejects(path: Path, size: int) -> None:
-    """Begin the file of lines set aside, or cut it back to what the spool says of it."""
+def _cut_rejects(path: Path, size: int) -> int:
+    """Begin the file of lines set aside, or cut it back to what the spool says of it; how long it is without header."""
     header = (",".join(REJECT_SCHEMA.names) + "\n").encode()
     with writing(path):
-        if not path.exists() or path.stat().st_size < len(header):
+        if not size or not path.exists():
             path.write_bytes(header)
+            return 0
+        size = min(size, path.stat().st_size - len(header))
         os.truncate(path, len(header) + size)
+    return size
