@@ -37,9 +37,7 @@ def check_successor(old: Plan, new: Plan, levels: int) -> None:
         if was is None or (box.stateless and was.stateless) or not box.inputs:
             continue
         if was != box:
-            raise RunError(
-                f"network {name!r}, box {box.name!r}: it keeps state and is changed; give it another name"
-            )
+            raise RunError(f"network {name!r}, box {box.name!r}: it keeps state and is changed; give it another name")
         one, other = _superbox(old, box.name), _superbox(new, box.name)
         if (one.level, one.where, one.key) != (other.level, other.where, other.key):
             raise RunError(
