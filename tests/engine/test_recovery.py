@@ -20,6 +20,7 @@ from arterial.engine.inprocess import InProcess
 from arterial.network.train import END, Train
 from tests.engine.recover import TRAIN_SIZE, network, tuples
 
+STEPS = 12
 SCRIPT = Path(__file__).with_name("recover.py")
 
 
@@ -38,7 +39,7 @@ def _parts(folder: Path) -> dict[str, bytes]:
     return {f"{path.parent.name}/{path.name}": path.read_bytes() for path in paths}
 
 
-def _until(condition: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 240.0) -> None:
+def _until(condition: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 500.0) -> None:
     patience = time.monotonic() + seconds
     while not condition() and process.poll() is None:
         assert time.monotonic() < patience, "waited in vain"
@@ -87,14 +88,14 @@ def _kill_at_random(folder: Path, kills: int, count: int, seed: int) -> None:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The files of a run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    tuples(20 * TRAIN_SIZE).write_parquet(folder / "data.parquet")
+    tuples(STEPS * TRAIN_SIZE).write_parquet(folder / "data.parquet")
     _finish(_start(folder))
-    _check_content(folder, 20 * TRAIN_SIZE)
+    _check_content(folder, STEPS * TRAIN_SIZE)
     return _parts(folder)
 
 
 def test_the_driver_is_killed_three_times(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
-    _kill_at_random(tmp_path, 3, 20 * TRAIN_SIZE, seed=1)
+    _kill_at_random(tmp_path, 3, STEPS * TRAIN_SIZE, seed=1)
     assert _parts(tmp_path) == undisturbed
 
 
@@ -111,9 +112,9 @@ def test_the_driver_is_killed_twenty_times(tmp_path: Path) -> None:
 
 
 def test_a_python_worker_is_killed(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
-    tuples(20 * TRAIN_SIZE).write_parquet(tmp_path / "data.parquet")
+    tuples(STEPS * TRAIN_SIZE).write_parquet(tmp_path / "data.parquet")
     process = _start(tmp_path)
-    for step in (2, 5, 8):
+    for step in (2, 4, 6):
         _until(lambda: _steps_begun(tmp_path) >= step, process)  # noqa: B023
         daemons = [
             child
@@ -141,7 +142,7 @@ def _small_disk(folder: Path, size: str) -> Iterator[None]:
 
 
 def test_the_disk_is_full_during_a_checkpoint(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
-    tuples(20 * TRAIN_SIZE).write_parquet(tmp_path / "data.parquet")
+    tuples(STEPS * TRAIN_SIZE).write_parquet(tmp_path / "data.parquet")
     disk = tmp_path / "disk"
     with _small_disk(disk, "24m"):
         ballast = disk / "ballast"
