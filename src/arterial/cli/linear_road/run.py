@@ -31,13 +31,13 @@ def run(
         0, help="By how many seconds a line may be older than an earlier one (CSV of others)."
     ),
     basetoll: int | None = typer.Option(
-        None, help="Constant of profile thesis2003: what a toll is multiplied by. [default: 2]"
+        None, help="Constant of profile thesis2003: what a toll is multiplied by; 2 unless given."
     ),
     basecredit: int | None = typer.Option(
-        None, help="Constant of profile thesis2003: the credit for leaving before an accident. [default: 100]"
+        None, help="Constant of profile thesis2003: the credit for leaving before an accident; 100 unless given."
     ),
     ftmin: int | None = typer.Option(
-        None, help="Constant of profile thesis2003: the day's charges from which tolls are halved. [default: 1000]"
+        None, help="Constant of profile thesis2003: the day's charges from which tolls are halved; 1000 unless given."
     ),
     force: bool = typer.Option(False, "--force", help="Remove what an earlier run left in the output folder."),
     json_output: bool = typer.Option(False, "--json", help="Print the figures of the run as JSON."),
