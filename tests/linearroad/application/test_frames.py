@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +48,7 @@ def test_a_stream_of_rows(spark: SparkSession, tmp_path: Path, right: Rows) -> N
     third = table.num_rows // 3
     for number in range(3):  # cut inside a second, wherever that is
         pq.write_table(table.slice(number * third, third if number < 2 else None), folder / f"{number}.parquet")
+        os.utime(folder / f"{number}.parquet", (number, number))  # Spark takes them in the order of their age
     schema = spark.read.parquet(str(folder)).schema
     frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
     run = run_frame(frame, options(tmp_path / "out"), only_available=True)
