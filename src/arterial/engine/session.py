@@ -41,6 +41,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     "spark.driver.extraJavaOptions": f"-Djdk.lang.Process.launchMechanism=VFORK -Dlog4j2.configurationFile={_LOG}",
     "spark.sql.session.timeZone": "UTC",
+    # A machine with more to do than cores may take its time to start a Python worker.
+    "spark.python.authenticate.socketTimeout": "120s",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
