@@ -21,8 +21,9 @@ class GpacGroup(Gpac):
     """The k objects nearest to a group of places.
 
     >>> taxi = GpacGroup([(0.0, 0.0), (10.0, 0.0)], k=1)
-    >>> [(sign.value, who) for who, x in (("a", 20.0), ("b", 4.0)) for sign, who in taxi.receive(Located(who, (x,
-    0.0)))] [('+', 'a'), ('+', 'b'), ('-', 'a')]
+    >>> seen = (Located("a", (20.0, 0.0)), Located("b", (4.0, 0.0)))
+    >>> [(sign.value, who) for place in seen for sign, who in taxi.receive(place)]
+    [('+', 'a'), ('+', 'b'), ('-', 'a')]
     """
 
     def __init__(
