@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from arterial.engine.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# A busy machine makes no case wrong, only slow.
+settings.register_profile("arterial", deadline=None)
+settings.load_profile("arterial")
 
 
 @pytest.fixture(scope="session")

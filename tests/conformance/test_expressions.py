@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from arterial.network.expression import parse
 from arterial.network.schema import Type
-from arterial.network.vectorised import vectorised
+from arterial.network.vectorised import evaluate
 from arterial.reference.scalar import scalar
 from arterial.testing import frame
 from tests.conformance.expressions import texts
@@ -27,7 +27,7 @@ def test_both_evaluators_agree(kind: Type, data: st.DataObject) -> None:
     text = data.draw(texts(SCHEMA, kind))
     tree = parse(text, SCHEMA)
     rows = data.draw(ROWS)
-    column = frame(rows, SCHEMA).with_columns(vectorised(tree).alias("@"))["@"]
+    (column,) = evaluate(frame(rows, SCHEMA), [tree])
     assert tree.type is not None
     assert column.dtype == tree.type.polars
     assert [_bits(v) for v in column.to_list()] == [_bits(scalar(tree)(row)) for row in rows], text

@@ -29,5 +29,5 @@ def test_constants_belong_to_the_thesis() -> None:
     assert (chosen.base_toll, chosen.exit_credit, chosen.discount_from) == (3, 7, 11)
     with pytest.raises(ProfileError, match="options of 'thesis2003'"):
         profile("spec", ftmin=1)
-    with pytest.raises(ProfileError, match="0 or more"):
+    with pytest.raises(ProfileError, match="ftmin is an amount from 0"):
         profile("thesis2003", ftmin=-1)

@@ -8,8 +8,8 @@ from arterial.errors import NetworkError
 from arterial.network.expression import parse, predicate
 from arterial.network.schema import Schema, Type
 from arterial.network.tree import reads
-from arterial.network.vectorised import vectorised
-from arterial.reference.scalar import evaluate
+from arterial.network.vectorised import evaluate
+from arterial.reference.scalar import evaluate as evaluate_one
 from arterial.testing import frame
 
 SCHEMA = Schema.of({"speed": "int16", "lane": "int8", "x": "int64", "f": "float64", "s": "string", "at": "timestamp"})
@@ -71,9 +71,9 @@ def test_read_columns_are_known() -> None:
 )
 def test_meaning(text: str, values: dict[str, object], result: object) -> None:
     full = {name: values.get(name) for name in SCHEMA.names}
-    assert evaluate(text, SCHEMA, full) == result
+    assert evaluate_one(text, SCHEMA, full) == result
     for rows in (1, 2):  # a single tuple takes other ways through polars
-        column = frame([full] * rows, SCHEMA).with_columns(vectorised(parse(text, SCHEMA)).alias("@"))["@"]
+        (column,) = evaluate(frame([full] * rows, SCHEMA), [parse(text, SCHEMA)])
         assert column.to_list() == [result] * rows
 
 

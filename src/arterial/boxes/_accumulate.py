@@ -17,7 +17,7 @@ from arterial.boxes._groups import codes, slots_of
 from arterial.network.aggregate import Aggregation
 from arterial.network.schema import Schema
 from arterial.network.tree import Call
-from arterial.network.vectorised import vectorised
+from arterial.network.vectorised import divide, evaluate
 
 WINDOW = "@window"
 """The column with the number of the window."""
@@ -57,15 +57,9 @@ def accumulate(
     sizes = _grown(opened[SIZE], count)
     kernels.add_counts(slots, _ALL, sizes)
     columns[SIZE] = pl.Series(sizes)
-    arguments = tuples.select(
-        vectorised(call.arguments[0]).alias(f"@{i}") for i, call in enumerate(aggregation.calls) if call.arguments
-    )
+    arguments = iter(evaluate(tuples, [argument for call in aggregation.calls for argument in call.arguments]))
     for i, call in enumerate(aggregation.calls):
-        values = None
-        if call.arguments:
-            values = arguments[f"@{i}"]
-            if len(values) != len(slots):
-                values = values.new_from_index(0, len(slots))
+        values = next(arguments) if call.arguments else None
         columns |= _add(i, call, opened, values, slots, count)
     return pl.DataFrame(columns), slots
 
@@ -91,8 +85,9 @@ def finish(
     results: dict[str, pl.Series] = {SIZE: windows[SIZE], **{key: windows[key] for key in keys}, **(more or {})}
     for i, call in enumerate(aggregation.calls):
         results[f"@{i}"] = starts if call.function == "window_start" else _result(i, call, windows)
-    columns = [vectorised(tree).alias(name) for name, tree in aggregation.outputs]
-    return pl.DataFrame(results).with_columns(columns).select(*keys, *(name for name, _ in aggregation.outputs))
+    outputs = evaluate(pl.DataFrame(results), [tree for _, tree in aggregation.outputs])
+    made = {key: windows[key] for key in keys}
+    return pl.DataFrame(made | {name: column for (name, _), column in zip(aggregation.outputs, outputs, strict=True)})
 
 
 def numbers_of(column: pl.Series) -> Array:
@@ -191,10 +186,10 @@ def _result(i: int, call: Call, windows: pl.DataFrame) -> pl.Series:
     if call.function == "sum":
         return windows.select(pl.when(pl.col(f"{me}.n") > 0).then(pl.col(me))).to_series()
     if call.function == "avg":
-        return windows.select(pl.when(pl.col(f"{me}.n") > 0).then(pl.col(me) / pl.col(f"{me}.n"))).to_series()
+        return divide(windows[me], windows[f"{me}.n"].cast(pl.Float64))
     if call.function == "stddev":
-        n = pl.col(f"{me}.n")
-        return windows.select(pl.when(n > 1).then((pl.col(f"{me}.squares") / (n - 1)).sqrt())).to_series()
+        count = windows[f"{me}.n"]
+        return divide(windows[f"{me}.squares"], (count - 1).clip(0).cast(pl.Float64)).sqrt()
     return windows[me]
 
 

@@ -12,7 +12,7 @@ from arterial.boxes._accumulate import SIZE, numbers_of, valid_rows
 from arterial.boxes._groups import codes, slots_of, touched
 from arterial.network.aggregate import Aggregation
 from arterial.network.tree import Call
-from arterial.network.vectorised import vectorised
+from arterial.network.vectorised import evaluate
 
 Array = np.ndarray[Any, Any]
 _HOW = {"first": 0, "last": 1, "min": 2, "max": 3}
@@ -37,11 +37,7 @@ def run(
     kernels.run_counts(slots, np.zeros(0, np.bool_), resets, before.array(SIZE), sizes)
     columns: dict[str, pl.Series] = {key: tuples[key] for key in keys} | {SIZE: pl.Series(sizes)}
     for i, call in enumerate(plan.calls):
-        values = None
-        if call.arguments:
-            values = tuples.select(_=vectorised(call.arguments[0])).to_series()
-            if len(values) != tuples.height:
-                values = values.new_from_index(0, tuples.height)
+        values = evaluate(tuples, call.arguments)[0] if call.arguments else None
         columns |= _run(i, call, before, values, slots, resets)
     return pl.DataFrame(columns), groups, count
 

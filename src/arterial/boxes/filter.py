@@ -13,7 +13,7 @@ from arterial.network.function import Function, call_on_columns
 from arterial.network.schema import Type
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.network.vectorised import vectorised
+from arterial.network.vectorised import truth
 
 OTHERWISE = "otherwise"
 
@@ -47,12 +47,8 @@ class Filter(Box):
         """The train in two parts."""
         train = trains[IN]
         if isinstance(self.predicate, Function):
-            (mask,) = call_on_columns(self.predicate, self.name, train.tuples)
+            mask = call_on_columns(self.predicate, self.name, train.tuples)[0].fill_null(False)
         else:
-            tree = predicate(self.predicate, self.fed_by[IN].schema)
-            mask = train.tuples.select(_=vectorised(tree)).to_series()
-            if len(mask) != len(train):  # the predicate reads no column
-                mask = mask.new_from_index(0, len(train))
-        mask = mask.fill_null(False)
+            mask = truth(train.tuples, predicate(self.predicate, self.fed_by[IN].schema))
         otherwise = train.tuples.filter(~mask) if OTHERWISE in self.used else train.tuples.clear()
         return {OUT: Train(train.tuples.filter(mask), train.through), OTHERWISE: Train(otherwise, train.through)}

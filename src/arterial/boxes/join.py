@@ -21,7 +21,7 @@ from arterial.network.schema import Field, Schema
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train
 from arterial.network.tree import reads
-from arterial.network.vectorised import vectorised
+from arterial.network.vectorised import truth
 
 LEFT = "left"
 RIGHT = "right"
@@ -120,8 +120,7 @@ class Join(Box):
         for name in reads(tree):
             side, _, column = name.partition(".")
             columns[name] = left[column].gather(i) if side == LEFT else right[column].gather(j)
-        mask = pl.DataFrame(columns).select(_=vectorised(tree)).to_series()
-        true = np.resize(mask.fill_null(False).to_numpy(), len(i)) if len(mask) else np.zeros(0, np.bool_)
+        true = truth(pl.DataFrame(columns), tree, len(i)).to_numpy()
         return i[true], j[true], times[true]
 
 

@@ -17,7 +17,7 @@ from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
 from arterial.network.train import Train
 from arterial.network.tree import Column, known_column
-from arterial.network.vectorised import vectorised
+from arterial.network.vectorised import evaluate
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,14 @@ class Map(Box):
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """All columns at once."""
         train, schema = trains[IN], self.fed_by[IN].schema
-        made: list[pl.Expr | pl.Series] = []
+        texts = {name: parse(value, schema) for name, value in self.columns if not isinstance(value, Function)}
+        values = dict(zip(texts, evaluate(train.tuples, list(texts.values())), strict=True))
+        made: list[pl.Series] = []
         for name, value in self.columns:
             if isinstance(value, Function):
                 made.extend(s.alias(s.name or name) for s in call_on_columns(value, self.name, train.tuples))
             else:
-                made.append(vectorised(parse(value, schema)).alias(name))
+                made.append(values[name].alias(name))
         tuples = train.tuples.with_columns(made)
         if self.keep is not None:
             tuples = tuples.select(*self.keep, *(name for name in self._computed(schema) if name not in self.keep))

@@ -25,7 +25,7 @@ from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
 from arterial.network.train import Train
 from arterial.network.tree import AGGREGATES, Call, Tree, known_column, walk
-from arterial.network.vectorised import vectorised
+from arterial.network.vectorised import evaluate, truth
 
 DELETED = "deleted"
 RUNNING = ("count", "sum", "min", "max", "first", "last")
@@ -93,8 +93,7 @@ class UpdateRelation(Box):
         if self.delete is None:
             deleted = np.zeros(tuples.height, np.bool_)
         else:
-            condition = vectorised(predicate(self.delete, stream.schema))
-            deleted = tuples.with_columns(condition.fill_null(False).alias(DELETED))[DELETED].to_numpy()
+            deleted = truth(tuples, predicate(self.delete, stream.schema)).to_numpy()
         known = table.read()
         after, groups, count = run(plan, relation.key, known, tuples, deleted)
         after = after.select(list(schema))
@@ -113,7 +112,9 @@ class UpdateRelation(Box):
         running: list[str],
         deleted: np.ndarray[tuple[int], np.dtype[np.bool_]],
     ) -> pl.DataFrame:
-        plain = [vectorised(tree).alias(f"@new.{name}") for name, tree in trees.items() if name not in running]
+        names = [name for name in trees if name not in running]
+        computed = evaluate(tuples, [trees[name] for name in names])
+        plain = [column.alias(f"@new.{name}") for name, column in zip(names, computed, strict=True)]
         both = tuples.with_columns(plain).hstack([column.alias(f"@run.{column.name}") for column in after])
         both = both.with_columns(pl.Series("@deleted", deleted))
         values = []

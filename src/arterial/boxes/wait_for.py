@@ -22,7 +22,7 @@ from arterial.network.schema import Field, Schema
 from arterial.network.state import State
 from arterial.network.train import END, Train
 from arterial.network.tree import Tree, reads
-from arterial.network.vectorised import vectorised
+from arterial.network.vectorised import truth
 
 UNTIL = "until"
 UNMET = "unmet"
@@ -154,8 +154,7 @@ def _holds(tree: Tree, tuples: pl.DataFrame, versions: pl.DataFrame, i: Array, j
         else tuples[name].gather(i)
         for name in reads(tree)
     }
-    mask = pl.DataFrame(columns).select(_=vectorised(tree)).to_series().fill_null(False).to_numpy()
-    return np.resize(mask, len(i)) if len(mask) else np.zeros(0, np.bool_)
+    return truth(pl.DataFrame(columns), tree, len(i)).to_numpy()
 
 
 def _blocks(sizes: Array) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ PLAIN_SECONDS = 5.0
 
 
 class Bar:
-    """What, how far, how fast, until when.
+    """What, how far, how fast, until when; without an end if the total is not known.
 
     >>> with Bar("counting", total=2, unit="steps", quiet=True) as bar:
     ...     bar.advance(1)
@@ -29,7 +29,7 @@ class Bar:
     2.0
     """
 
-    def __init__(self, what: str, *, total: float, unit: str, quiet: bool = False) -> None:
+    def __init__(self, what: str, *, total: float | None, unit: str, quiet: bool = False) -> None:
         self.what, self.total, self.unit, self.done = what, total, unit, 0.0
         self._started = self._said = time.monotonic()
         self._live: Progress | None = None
@@ -79,8 +79,8 @@ class Bar:
 
     def _say(self) -> None:
         if not self._quiet:
-            sys.stderr.write(
-                f"{self.what}: {self.done:,.0f} of {self.total:,.0f} {self.unit} "
-                f"({100 * self.done / max(self.total, 1):.0f} %), {self._rate()}\n"
-            )
+            of, share = "", ""
+            if self.total is not None:
+                of, share = f" of {self.total:,.0f}", f" ({100 * self.done / max(self.total, 1):.0f} %)"
+            sys.stderr.write(f"{self.what}: {self.done:,.0f}{of} {self.unit}{share}, {self._rate()}\n")
             sys.stderr.flush()

@@ -44,6 +44,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.driver.extraJavaOptions": f"{_JAVA} -Dlog4j2.configurationFile={_LOG}",
     "spark.executor.extraJavaOptions": _JAVA,
     "spark.sql.session.timeZone": "UTC",
+    # A machine with more to do than cores may take its time to start a Python worker.
+    "spark.python.authenticate.socketTimeout": "120s",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",

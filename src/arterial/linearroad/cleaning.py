@@ -80,6 +80,11 @@ class Cleaner:
         """Every event before this second has been returned; later ones may still come."""
         return max(0, self.highest_time - self.disorder)
 
+    @property
+    def latest_held(self) -> int:
+        """The last second of which an event is held back, to be put in order; -1 if none is."""
+        return int(self._held["time"].to_numpy().max()) if self._held.num_rows else -1
+
     def feed(self, data: bytes) -> Cleaned:
         """Clean the lines that `data` completes; an unfinished last line waits for the next piece."""
         end = data.rfind(b"\n") + 1
@@ -90,6 +95,11 @@ class Cleaner:
         whole = self._cut + data[:end] if self._cut else data[:end] if end < len(data) else data
         self._cut = data[end : end + MAX_LINE_BYTES + 1]
         return self._in_order(*self._read(whole))
+
+    def advance(self, until: int) -> Cleaned:
+        """Wait no longer for lines before the second `until`: give what was held of them, set aside what comes late."""
+        self.highest_time = max(self.highest_time, until + self.disorder)
+        return self._in_order(EVENT_SCHEMA.empty_table(), np.zeros(0, np.int64), [])
 
     def finish(self) -> Cleaned:
         """Clean a last line without an end, and return everything that was still held."""

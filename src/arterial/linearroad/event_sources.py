@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from arterial.linearroad.event_files import CITY_FILE, CSV_FILE, PARQUET_FOLDER,
 from arterial.linearroad.events import EVENT_SCHEMA
 from arterial.linearroad.irregular import Watch, Watched
 from arterial.linearroad.line_writer import event_lines
+from arterial.linearroad.thesis import ThesisLines
 
 PIECE_BYTES = 8 << 20
 PIECE_ROWS = 200_000
@@ -76,6 +77,7 @@ class EventFile:
         self.cleaner = Cleaner(disorder=disorder, file=path.name)
         self.bytes_done = 0.0
         self.finished = False
+        self._thesis: ThesisLines | None = None
         self._inputs = self._parquet() if path.suffix == ".parquet" else self._lines()
 
     def next_piece(self) -> Cleaned:
@@ -83,7 +85,7 @@ class EventFile:
         with reading(self.path):
             data = next(self._inputs, None)
         if data is not None:
-            return self.cleaner.feed(data)
+            return self._as_written(self.cleaner.feed(data))
         self.finished = True
         return self.cleaner.finish()
 
@@ -97,9 +99,23 @@ class EventFile:
                     raise DataError(
                         f"{self.path}: this is no text; expected lines of 15 integers, or Parquet named *.parquet"
                     )
+                if first:
+                    self._thesis = ThesisLines.of(data)
                 first = False
-                yield data
+                yield self._thesis.translate(data) if self._thesis else data
                 self.bytes_done = raw.tell() if raw.seekable() else self.bytes_done + len(data)
+            if self._thesis:
+                yield self._thesis.finish()
+
+    def _as_written(self, cleaned: Cleaned) -> Cleaned:
+        """Lines that were set aside with the text that stands in the file, not with its translation."""
+        if self._thesis is None or not cleaned.rejects.num_rows:
+            return cleaned
+        texts = [self._thesis.text(line) for line in cleaned.rejects["line"].to_pylist()]
+        place = REJECT_SCHEMA.get_field_index("text")
+        return replace(
+            cleaned, rejects=cleaned.rejects.set_column(place, REJECT_SCHEMA.field(place), pa.array(texts, pa.string()))
+        )
 
     def _parquet(self) -> Iterator[bytes]:
         try:
@@ -114,12 +130,12 @@ class EventFile:
         columns = [names[name] for name in EVENT_SCHEMA.names]
         size, rows, done = self.path.stat().st_size, max(file.metadata.num_rows, 1), 0
         for part in file.iter_batches(PIECE_ROWS, columns=columns):
-            yield _as_lines(part.select(columns))
+            yield as_lines(part.select(columns))
             done += part.num_rows
             self.bytes_done = size * done / rows
 
 
-def _as_lines(rows: pa.RecordBatch) -> bytes:
+def as_lines(rows: pa.RecordBatch) -> bytes:
     """Rows of any types as lines, so that they are judged like anyone's."""
     lines = pa.BufferOutputStream()
     pa.csv.write_csv(rows, lines, pa.csv.WriteOptions(include_header=False))

@@ -30,7 +30,7 @@ from arterial.linearroad.history_tables import (
 )
 from arterial.linearroad.kernels.segment_history import MOST_ROWS_A_CELL, gather
 from arterial.linearroad.kernels.toll_history import ascending, bucket_shift, bucket_starts, find_tolls
-from arterial.linearroad.kernels.travel_time import WEEKDAYS, travel_times
+from arterial.linearroad.kernels.travel_time import BY_SPEC, WEEKDAYS, JourneyRules, travel_times
 from arterial.linearroad.storage import ColumnWriter, column_header, machine_fault, map_column, reserve
 
 FOLDER = "lookup"
@@ -159,10 +159,11 @@ class SegmentLookup:
         tod: ArrayLike,
         *,
         xways_apart: int = 0,
+        rules: JourneyRules = BY_SPEC,
     ) -> tuple[Integers, Integers]:
         """Seconds and toll of each journey; -1, -1 without history. `xways_apart` = L: expressway x is as x mod L."""
         columns = (np.asarray(column, dtype=np.int64) for column in (xway, sinit, send, dow, tod))
-        return travel_times(self.cells, self.xways, self.places, *columns, xways_apart=xways_apart)
+        return travel_times(self.cells, self.xways, self.places, *columns, xways_apart=xways_apart, rules=rules)
 
     def means(self, xway: int, dir_: int, seg: int, dow: int, minute: int) -> tuple[float | None, float | None]:
         """Mean LAV and mean count of one cell; None where there is nothing to take the mean of."""

@@ -104,6 +104,10 @@ THESIS_BASE_TOLL = BASE_TOLL
 THESIS_BASE_CREDIT = 100
 THESIS_FREQUENT_MINIMUM = 1000
 
+_OPTIONS = {"basetoll": "base_toll", "basecredit": "exit_credit", "ftmin": "discount_from"}
+# The toll of 1,600 vehicles in one mile, more than there is room for, stays a 32-bit number.
+LARGEST_AMOUNT = {"base_toll": 1000, "exit_credit": 10**9, "discount_from": 10**9}
+
 THESIS2003 = Profile(
     "thesis2003",
     "the specification of the 2003 thesis",
@@ -139,14 +143,16 @@ def profile(
     chosen = PROFILES.get(name)
     if chosen is None:
         raise ProfileError(f"No profile {name!r}: there are {', '.join(PROFILES)}.")
-    given = {"base_toll": basetoll, "exit_credit": basecredit, "discount_from": ftmin}
-    changes = {key: value for key, value in given.items() if value is not None}
+    given = {"basetoll": basetoll, "basecredit": basecredit, "ftmin": ftmin}
+    changes = {_OPTIONS[option]: value for option, value in given.items() if value is not None}
     if changes and name != THESIS2003.name:
         raise ProfileError(
             f"Profile {name!r} has no basetoll, basecredit or ftmin: they are options of {THESIS2003.name!r}."
         )
-    if any(value < 0 for value in changes.values()):
-        raise ProfileError("basetoll, basecredit and ftmin are amounts: 0 or more.")
+    for key, value in changes.items():
+        if not 0 <= value <= LARGEST_AMOUNT[key]:
+            option = next(name for name, field in _OPTIONS.items() if field == key)
+            raise ProfileError(f"{option} is an amount from 0 to {LARGEST_AMOUNT[key]:,}, and not {value:,}.")
     return replace(chosen, **changes)  # type: ignore[arg-type]
 
 

@@ -53,7 +53,7 @@ def predicate(text: str, schema: Schema) -> Tree:
     tree = parse(text, schema)
     if tree.type not in (Type.BOOL, None):
         raise NetworkError(f"expected a condition (bool), got {tree.type} from {text!r}")
-    return tree
+    return cast(tree, Type.BOOL)
 
 
 class _Dialect(DuckDB):

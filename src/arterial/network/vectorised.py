@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, reduce
 
 import numpy as np
 import polars as pl
 
-from arterial.network.expression import parse
-from arterial.network.schema import Schema, Type
-from arterial.network.tree import Column, Literal, Tree, reads
+from arterial.network.schema import Type
+from arterial.network.tree import Column, Literal, Tree
 
 
 @lru_cache(maxsize=4096)
@@ -30,22 +29,59 @@ def vectorised(tree: Tree) -> pl.Expr:
     if tree.function == "cast":
         assert tree.type is not None
         return _cast(arguments[0], tree.arguments[0].type, tree.type)
-    if tree.function == "/" and reads(tree.arguments[0]) and not reads(tree.arguments[1]):
-        return _divide_by_constant(arguments[0], pl.select(arguments[1]).item())
     if tree.function in ("like", "substr", "replace"):
         return _TEXT[tree.function](arguments[0], *(a.value for a in tree.arguments[1:] if isinstance(a, Literal)))
     return _FUNCTIONS[tree.function](*arguments)
 
 
-def expression(text: str, schema: Schema) -> pl.Expr:
-    """The polars expression of a text over tuples of that schema."""
-    return vectorised(parse(text, schema))
+def evaluate(tuples: pl.DataFrame, trees: Sequence[Tree], height: int | None = None) -> list[pl.Series]:
+    """The values of all trees for every tuple. `height` is their number, where no column says so."""
+    height = tuples.height if height is None else height
+    expressions = [vectorised(tree).alias(str(i)) for i, tree in enumerate(trees)]
+    if len(expressions) > 1:
+        try:
+            columns = tuples.select(expressions)
+        except (pl.exceptions.ShapeError, pl.exceptions.InvalidOperationError):
+            pass  # polars takes what it finds to be constant for a column of length one
+        else:
+            if columns.height == height:
+                return columns.get_columns()
+    return [_spread(tuples.select(expression).to_series(), height) for expression in expressions]
+
+
+def truth(tuples: pl.DataFrame, tree: Tree, height: int | None = None) -> pl.Series:
+    """For which tuples the tree is true; null is not."""
+    (values,) = evaluate(tuples, [tree], height)
+    return values.fill_null(False) if values.null_count() else values
+
+
+def divide(left: pl.Series, right: pl.Series) -> pl.Series:
+    """True division of floats, null where the divisor is zero.
+
+    Polars multiplies by the reciprocal where it finds the divisor to be constant, except for a single tuple: the last
+    bit would depend on where a train was cut. Numpy always divides.
+    """
+    numerator, divisor = left.to_numpy(), right.to_numpy()
+    with np.errstate(all="ignore"):
+        quotients = numerator / divisor
+    missing = divisor == 0
+    for side in (left, right):
+        if side.null_count():
+            missing = missing | side.is_null().to_numpy()
+    result = pl.Series(quotients)
+    return result.set(pl.Series(np.broadcast_to(missing, quotients.shape)), None) if missing.any() else result
 
 
 def like_pattern(pattern: str) -> str:
     """The regular expression of a `like` pattern: % is any text, _ any one character."""
     signs = {"%": ".*", "_": "."}
     return "(?s)^" + "".join(signs.get(sign) or re.escape(sign) for sign in pattern) + "$"
+
+
+def _spread(values: pl.Series, height: int) -> pl.Series:
+    if len(values) == height:
+        return values
+    return values.new_from_index(0, height) if height else values.clear()
 
 
 def _cast(value: pl.Expr, origin: Type | None, to: Type) -> pl.Expr:
@@ -55,21 +91,7 @@ def _cast(value: pl.Expr, origin: Type | None, to: Type) -> pl.Expr:
 
 
 def _divide(left: pl.Expr, right: pl.Expr) -> pl.Expr:
-    return pl.when(right != 0).then(left / right)
-
-
-def _divide_by_constant(left: pl.Expr, divisor: float | None) -> pl.Expr:
-    """True division. Polars would multiply by the reciprocal, except where there is just one tuple: the last bit would
-    depend on where a train was cut."""
-    if not divisor:
-        return pl.lit(None, dtype=pl.Float64())
-
-    def divide(values: pl.Series) -> pl.Series:
-        with np.errstate(all="ignore"):
-            quotients = pl.Series(values.to_numpy() / divisor)
-        return quotients.set(values.is_null(), None) if values.null_count() else quotients
-
-    return left.map_batches(divide, return_dtype=pl.Float64())
+    return pl.map_batches([left, right], lambda sides: divide(sides[0], sides[1]), return_dtype=pl.Float64())
 
 
 def _case(*arguments: pl.Expr) -> pl.Expr:

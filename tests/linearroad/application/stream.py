@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -13,7 +15,7 @@ from arterial.engine.inprocess import InProcess
 from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA
 from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.profiles import Profile
-from arterial.linearroad.reference import Expected
+from arterial.linearroad.reference import Expected, SegmentRow, TollRow
 from arterial.network.train import END, Train
 
 
@@ -43,6 +45,18 @@ def stream_answers(
         expenditures=answers["expenditures"].select("time", "qid", "balance").rows(),
         travels=answers["travels"].select("time", "qid", "travel_time", "toll").rows(),
     )
+
+
+def history_in(folder: Path, tolls: Sequence[TollRow], segments: Sequence[SegmentRow]) -> History:
+    """A history as the CSV files of anyone; the stream makes its look-ups of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths: dict[str, Path] = {}
+    for name, rows in (("tolls", tolls), ("segments", segments)):
+        if rows:
+            paths[name] = folder / f"{name}.csv"
+            with paths[name].open("w", newline="") as file:
+                csv.writer(file).writerows(rows)
+    return History(**paths)
 
 
 def _trains(events: pa.Table, cuts: random.Random | None) -> Iterator[dict[str, Train]]:

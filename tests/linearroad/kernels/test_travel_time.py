@@ -5,36 +5,41 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from arterial.linearroad.kernels.segment_history import gather
-from arterial.linearroad.kernels.travel_time import _walk, travel_time_in_fractions, travel_times
+from arterial.linearroad.kernels.travel_time import BY_SPEC, JourneyRules, _walk, travel_time_in_fractions, travel_times
 from arterial.linearroad.lookup import XWAY_CELLS
+from arterial.linearroad.profiles import THESIS2003
 
 Row = tuple[int, int, int, int, int, int]  # day, minute, dir, seg, lav, cnt
 History = dict[tuple[int, int, int, int], list[tuple[int, int]]]  # weekday, minute, dir, seg -> lav, cnt
 
 
-def plainly(history: History, sinit: int, send: int, dow: int, tod: int) -> tuple[int, int]:
+def plainly(
+    history: History, sinit: int, send: int, dow: int, tod: int, rules: JourneyRules = BY_SPEC
+) -> tuple[int, int]:
     """Rule by rule, without any thought for speed."""
     clock, toll, seg = Fraction(tod), Fraction(0), sinit
-    while seg != send:
+    step = 1 if send > sinit else -1
+    while seg != send + (step if rules.includes_end and sinit != send else 0):
         minute, weekday = math.floor(clock), dow
         while minute > 1440:
-            minute, weekday = minute - 1440, weekday % 7 + 1
+            minute, weekday = minute - 1440, weekday if rules.stays_on_weekday else weekday % 7 + 1
         here = history.get((weekday, minute, 0 if send > sinit else 1, seg), [])
         lavs = [lav for lav, _ in here if lav > 0]
         if not lavs:
             return -1, -1
         mean_lav = Fraction(sum(lavs), len(lavs))
         mean_cars = Fraction(sum(cnt for _, cnt in here), len(here))
-        if mean_lav < 40 and mean_cars > 50:
-            toll += 2 * (mean_cars - 50) ** 2
+        if mean_lav < rules.lav_below and (mean_cars > rules.free_cars or not rules.needs_more_cars):
+            toll += rules.base_toll * (mean_cars - rules.free_cars) ** 2
         clock += 60 / mean_lav
-        seg += 1 if send > sinit else -1
+        seg += step
     return math.floor((clock - tod) * 60 + Fraction(1, 2)), math.floor(toll + Fraction(1, 2))
 
 
@@ -46,7 +51,7 @@ def cells_of(rows: list[Row]) -> NDArray[np.int32]:
 
 
 def ask(
-    cells: NDArray[np.int32], *journeys: tuple[int, int, int, int], xway: int = 5, **more: int
+    cells: NDArray[np.int32], *journeys: tuple[int, int, int, int], xway: int = 5, **more: Any
 ) -> list[tuple[int, int]]:
     columns = np.array(journeys, dtype=np.int64).T
     xways = np.full(len(journeys), xway, np.int64)
@@ -82,9 +87,11 @@ def test_agrees_with_the_plain_walk(seed: int) -> None:
         )
         for _ in range(200)
     ]
-    expected = [plainly(history, *journey) for journey in journeys]
-    assert ask(cells_of(rows), *journeys) == expected
-    assert any(toll > 0 for _, toll in expected)
+    cells = cells_of(rows)
+    for rules in (BY_SPEC, JourneyRules.of(THESIS2003), BY_SPEC._replace(base_toll=7, free_cars=45, lav_below=45)):
+        expected = [plainly(history, *journey, rules) for journey in journeys]
+        assert ask(cells, *journeys, rules=rules) == expected
+        assert any(toll > 0 for _, toll in expected)
 
 
 def test_exact_fractions_agree_with_the_kernel_on_long_journeys() -> None:
@@ -120,7 +127,7 @@ def test_a_doubt_of_floating_point_is_resolved_exactly() -> None:
         cells[0, 0, :, :, seg, 0:2] = 60 * prime, 1
         cells[0, 0, :, :, seg + 3, 0:2] = 60 * prime, prime - 1
     cells[0, 0, :, 3, 6] = 3000, 100, 6000, 100  # minute 4, by a hair
-    _, _, unsure = _walk(cells, 0, 0, 7, 1, 1)
+    _, _, unsure = _walk(cells, 0, 0, 7, 1, 1, BY_SPEC)
     assert unsure
     (answer,) = ask(cells, (0, 7, 1, 1))
     assert answer == travel_time_in_fractions(cells[0], 0, 7, 1, 1) == (180 + 120, 200)

@@ -52,5 +52,5 @@ def test_a_half_expressway_has_one_direction() -> None:
 
 def test_expressways_and_seeds_differ() -> None:
     first = make_trips(Settings(seconds=300), 0)
-    assert (first.entrance != make_trips(Settings(seconds=300), 1).entrance).any()
+    assert (first.entrance != make_trips(Settings(seconds=300, xways=2.0), 1).entrance).any()
     assert (first.entrance != make_trips(Settings(seconds=300, seed=2), 0).entrance).any()

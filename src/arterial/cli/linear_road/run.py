@@ -1,4 +1,4 @@
-"""`arterial linear-road run`: tolls, alerts and account queries for a data set, on the engine."""
+"""`arterial linear-road run`: tolls, alerts and account queries for a data set or a live stream, on the engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from arterial.cli.progress import Bar
 
 
 def run(
-    data: Path = typer.Option(..., help="The events: a data set's folder, or CSV or Parquet files of anyone."),
+    data: str = typer.Option(
+        ...,
+        help="The events: a data set's folder, or CSV or Parquet files of anyone; or lines as they come: "
+        "tcp://HOST:PORT (connects there), - (standard input), or a named pipe.",
+    ),
     out: Path = typer.Option(..., help="The folder for output.csv, rejects.csv and run.json."),
     tolls: Path | None = typer.Option(None, help="TollHistory: a history folder, or a CSV or Parquet file of anyone."),
     segments: Path | None = typer.Option(None, help="SegmentHistory, likewise."),
@@ -26,13 +30,24 @@ def run(
     disorder: int = typer.Option(
         0, help="By how many seconds a line may be older than an earlier one (CSV of others)."
     ),
+    basetoll: int | None = typer.Option(
+        None, help="Constant of profile thesis2003: what a toll is multiplied by; 2 unless given."
+    ),
+    basecredit: int | None = typer.Option(
+        None, help="Constant of profile thesis2003: the credit for leaving before an accident; 100 unless given."
+    ),
+    ftmin: int | None = typer.Option(
+        None, help="Constant of profile thesis2003: the day's charges from which tolls are halved; 1000 unless given."
+    ),
     force: bool = typer.Option(False, "--force", help="Remove what an earlier run left in the output folder."),
     json_output: bool = typer.Option(False, "--json", help="Print the figures of the run as JSON."),
 ) -> None:
     """Answer all reports and requests of a data set: tolls, accident alerts, balances, expenditures, travel times.
 
-    Interrupt it as you like: the same command takes it up again where it was, and nothing is lost or doubled.
+    Interrupt it as you like: the same command takes it up again where it was, and nothing is lost or doubled. The
+    sender of live input then sends again, from the second that the run names, or from any before.
     """
+    from arterial.linearroad.application.live_input import is_live
     from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear
     from arterial.linearroad.pace import parse_speed
 
@@ -40,14 +55,28 @@ def run(
     if force:
         clear(out)
     options = RunOptions(
-        data, out, tolls, segments, profile, dialect, factor, begin, until, replicate, shards, disorder
+        data if is_live(data) else Path(data),
+        out,
+        tolls,
+        segments,
+        profile,
+        dialect,
+        factor,
+        begin,
+        until,
+        replicate,
+        shards,
+        disorder,
+        basetoll,
+        basecredit,
+        ftmin,
     )
     running = LinearRoadRun(options)
     for note in running.notes:
         typer.echo(f"note: {note}", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with Bar("running", total=running.data.events * replicate, unit="events", quiet=json_output) as bar:
+        with Bar("running", total=running.input.events, unit="events", quiet=json_output) as bar:
             while not running.wait(0.5):
                 bar.to(running.engine.statistics.tuples_in)
             bar.to(running.engine.statistics.tuples_in)

@@ -28,8 +28,8 @@ def simulate(
         metavar="SECOND",
         help="Begin with the road as it is at this second of the rush hour, so that a short run sees its peak (9000 is "
         "good). The traffic before it is simulated and not written; the reports are exactly those of a long run from "
-        "that second on, with times counted from 0. Vehicles already on the road then begin in the middle of their trip, "
-        "not on an entrance ramp.",
+        "that second on, with times counted from 0. Vehicles already on the road then begin in the middle of their "
+        "trip, not on an entrance ramp.",
     ),
     format: str = typer.Option(
         "parquet", "--format", help="parquet: a file an expressway; csv: one file of 15 integers a line, as the paper."

@@ -30,11 +30,11 @@ class RunClock:
         """Whether data is delivered as fast as possible; it is due when it is delivered."""
         return self.speed == MAX
 
-    def start(self) -> Pace:
-        """The pace of the run; the first call starts it."""
+    def start(self, at: float | None = None) -> Pace:
+        """The pace of the run; the first call starts it, now or at a given time."""
         if "pace" not in self.__dict__ and not self.path.exists():
             draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-            draft.write_text(json.dumps({"started": time.time()}))
+            draft.write_text(json.dumps({"started": time.time() if at is None else at}))
             try:
                 os.link(draft, self.path)  # fails if another process was first
             except FileExistsError:

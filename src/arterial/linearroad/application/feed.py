@@ -6,6 +6,7 @@ often as its replicas ask, so a replica costs memory bandwidth and no parsing.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -28,6 +29,11 @@ from arterial.network.train import BEGIN, END
 Array = np.ndarray[Any, Any]
 
 ROAD_KEY = ("xway", "dir")
+
+# Without pacing, steps are kept between these seconds; a step has some 0.3 s of cost that does not depend on its size.
+SHORT_STEP, LONG_STEP = 1.0, 2.0
+FIRST_SIZE, LARGEST_SIZE = 50_000, 2_000_000
+
 REPORT_SCHEMA = Schema.of(
     {
         "time": "int32",
@@ -56,43 +62,78 @@ REQUEST_SCHEMA = Schema.of(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Feed(Source):
-    """The seconds [0, until) of a data set. Those before the clock's `begin` are delivered without waiting.
+    """The seconds [0, until) of the input. Those before the clock's `begin` are delivered without waiting.
 
-    Its position is the next second to read, and how many empty steps are left to warm up before the clock starts.
+    Its position is the next second to read, how many empty steps are left to warm up before the clock starts, and,
+    where nothing paces it, when its last step was planned and how many tuples it was to have: steps that took long are
+    followed by shorter ones, so that answers stay in time on a slow machine too.
     """
 
-    folder: Path
-    """The data set."""
     clock: RunClock
-    until: int
-    replication: Replication
-    counts: Path
-    """How many events each second of the data set has, all expressways together."""
+    until: int | None
     warm_up: int = 0
 
     def begin(self) -> Progress:
         """At the beginning of the data."""
-        return Progress({"second": 0, "warm up": self.warm_up}, BEGIN)
+        return Progress({"second": 0, "warm up": self.warm_up, "at": 0.0, "size": FIRST_SIZE}, BEGIN)
 
     def plan(self, before: Progress, ask: Ask) -> Progress:
         """Whole seconds: those that are due, or as many as make a train."""
         second, warm_up = before.position["second"], before.position["warm up"]
-        if second >= self.until:
+        size = before.position["size"]
+        end = self._end(ask)
+        if end is not None and second >= end:
             return replace(before, through=END)
-        if second == self.clock.begin and warm_up:
-            return Progress({"second": second, "warm up": warm_up - 1}, before.through)
-        stop = self._fitting(second, ask.tuples)
+        if second == self._warm_second and warm_up:
+            return Progress({**before.position, "warm up": warm_up - 1, "at": ask.now}, before.through)
+        if second >= self.clock.begin and self.clock.runs_freely:
+            size = _next_size(size, ask.now - before.position["at"])
+            ask = replace(ask, tuples=min(ask.tuples, size))
+        stop = self._fitting(second, ask)
         if second < self.clock.begin:
             stop = min(stop, self.clock.begin)
-        elif not self.clock.runs_freely:
+        elif stop > second and not self.clock.runs_freely:
             stop = min(stop, self.clock.last_due(ask.now) + 1)
         if ask.until is not None:
             stop = min(stop, ask.until + 1)
         if stop <= second:
             return before
-        return Progress({"second": stop, "warm up": warm_up}, END if stop >= self.until else stop - 1)
+        position = {"second": stop, "warm up": warm_up, "at": ask.now, "size": size}
+        return Progress(position, END if end is not None and stop >= end else stop - 1)
+
+    @property
+    def _warm_second(self) -> int:
+        """Before which second the empty steps are."""
+        return self.clock.begin
+
+    @abstractmethod
+    def _end(self, ask: Ask) -> int | None:
+        """The second before which the input ends, if it is known."""
+
+    @abstractmethod
+    def _fitting(self, second: int, ask: Ask) -> int:
+        """The second before which a train ends, of those that are there; one second always fits."""
+
+
+def _next_size(size: int, seconds: float) -> int:
+    """How many tuples the next step has, after one of so many that took so long."""
+    if seconds < SHORT_STEP:
+        return min(2 * size, LARGEST_SIZE)
+    return max(size // 2, FIRST_SIZE) if seconds > LONG_STEP else size
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredFeed(Feed):
+    """A data set as the input, with its replicas."""
+
+    folder: Path
+    """The data set."""
+    until: int
+    replication: Replication
+    counts: Path
+    """How many events each second of the data set has, all expressways together."""
 
     def waiting(self, progress: Progress, now: float) -> int | None:
         """How many events are due and not yet read."""
@@ -102,15 +143,17 @@ class Feed(Source):
         due = min(self.clock.last_due(now) + 1, self.until)
         return int(_counted(self.counts)[0, second:due].sum()) * self.replication.times
 
-    def _fitting(self, second: int, tuples: int) -> int:
-        """The second before which a train of so many tuples ends; one second always fits."""
+    def _end(self, ask: Ask) -> int | None:
+        return self.until
+
+    def _fitting(self, second: int, ask: Ask) -> int:
         counts = _counted(self.counts)[0]
         total = np.cumsum(counts[second : second + 3600]) * self.replication.times
-        return min(self.until, second + max(1, int(np.searchsorted(total, tuples, side="right"))))
+        return min(self.until, second + max(1, int(np.searchsorted(total, ask.tuples, side="right"))))
 
 
 @dataclass(frozen=True)
-class ReportFeed(Feed):
+class ReportFeed(StoredFeed):
     """The position reports, by expressway and direction."""
 
     def splits_by(self, key: tuple[str, ...]) -> bool:
@@ -129,8 +172,7 @@ class ReportFeed(Feed):
                 pieces.append(self._repeated(columns, np.array(replicas)))
         reports = _merged(pieces, start)
         if part.key is None:
-            first, last = (len(reports) * n // part.count for n in (part.index, part.index + 1))
-            return reports.slice(first, last - first)
+            return piece_of(reports, part)
         return reports
 
     def _roads(self, part: Part) -> Mapping[tuple[int, int], list[int]]:
@@ -161,7 +203,7 @@ class ReportFeed(Feed):
 
 
 @dataclass(frozen=True)
-class RequestFeed(Feed):
+class RequestFeed(StoredFeed):
     """The requests of types 2, 3 and 4."""
 
     def read(self, before: Progress, after: Progress, part: Part) -> pl.DataFrame:
@@ -172,8 +214,13 @@ class RequestFeed(Feed):
         found = _opened(self.folder).read(start, stop)
         found = found.filter(pc.not_equal(found["type"], POSITION_REPORT)).select(list(REQUEST_SCHEMA.names))
         requests = pl.DataFrame(pl.from_arrow(self.replication.events(found))).sort("time", maintain_order=True)
-        first, last = (len(requests) * n // part.count for n in (part.index, part.index + 1))
-        return requests.slice(first, last - first)
+        return piece_of(requests, part)
+
+
+def piece_of(tuples: pl.DataFrame, part: Part) -> pl.DataFrame:
+    """The contiguous piece that a part is of all tuples."""
+    first, last = (len(tuples) * n // part.count for n in (part.index, part.index + 1))
+    return tuples.slice(first, last - first)
 
 
 def count_seconds(data: Data, path: Path) -> None:

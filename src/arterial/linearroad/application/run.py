@@ -7,31 +7,34 @@ answers that are not yet in the flat file, and the cleaned input.
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arterial.engine.run import Run, Settings
 from arterial.engine.run import run as run_network
-from arterial.errors import ArterialError, DataError, RunError
+from arterial.errors import DataError, RunError
 from arterial.linearroad.answers import TABLE_OF_TYPE
 from arterial.linearroad.application.answer_sink import AnswerSink, FlatFiles
 from arterial.linearroad.application.clock import RunClock
-from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_seconds, reports_between
 from arterial.linearroad.application.figures import response_times
+from arterial.linearroad.application.inputs import Input, StoredInput
+from arterial.linearroad.application.live_input import LineInput, is_live
 from arterial.linearroad.application.network import History, linear_road_network
+from arterial.linearroad.application.thesis_file import THESIS_FILE, write_thesis_file
 from arterial.linearroad.clean_set import REJECTS_FILE
-from arterial.linearroad.convert import convert
-from arterial.linearroad.data import Data, open_data
+from arterial.linearroad.dialects import PAPER
 from arterial.linearroad.dialects import dialect as dialect_of
 from arterial.linearroad.event_files import writing
-from arterial.linearroad.event_sources import is_data_set
+from arterial.linearroad.kernels.travel_time import JourneyRules
 from arterial.linearroad.lookup import SegmentLookup, TollLookup
 from arterial.linearroad.pace import MAX
+from arterial.linearroad.profiles import THESIS2003, Profile
 from arterial.linearroad.profiles import profile as profile_of
-from arterial.linearroad.replicate import Replication
 from arterial.version import __version__
 
 if TYPE_CHECKING:
@@ -45,14 +48,16 @@ SETTINGS_FILE = "settings.json"
 WARM_UP_STEPS = 12
 # As fast as possible there is nothing to be in time for, only workers to be started.
 FREE_WARM_UP_STEPS = 2
-TRAIN_SIZE = 500_000
+TRAIN_SIZE = 2_000_000
+LOOK_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
 class RunOptions:
     """What a user asks of a run."""
 
-    data: Path
+    data: Path | str
+    """A path, or the text `tcp://HOST:PORT` or `-`."""
     out: Path
     tolls: Path | None = None
     segments: Path | None = None
@@ -64,33 +69,47 @@ class RunOptions:
     replicate: int = 1
     shards: int = 0
     disorder: int = 0
+    basetoll: int | None = None
+    basecredit: int | None = None
+    ftmin: int | None = None
+
+    @property
+    def semantics(self) -> Profile:
+        """The profile, with the constants that were chosen for it."""
+        return profile_of(self.profile, basetoll=self.basetoll, basecredit=self.basecredit, ftmin=self.ftmin)
 
 
 class LinearRoadRun:
     """A run that was started, or taken up again; `wait` until it is over, then `figures` tells how it went."""
 
-    def __init__(self, options: RunOptions, *, spark: SparkSession | None = None) -> None:
+    def __init__(
+        self, options: RunOptions, *, spark: SparkSession | None = None, source: OpenInput | None = None
+    ) -> None:
         self.options = options
         self.work = options.out / WORK
-        self.profile, self.dialect = profile_of(options.profile), dialect_of(options.dialect)
-        self.resumed = _claim(options)
-        self.data = self._prepared_data()
-        self.until = self.data.last_second + 1 if options.until is None else options.until
-        if not 0 <= options.begin <= self.until:
-            raise ArterialError(f"--from {options.begin} must lie between 0 and the end of the run at {self.until}")
-        self.replication = Replication.of(self.data, options.replicate)
-        self.history = self._history()
-        self._counts = self.work / "counts.npy"
-        if not self._counts.exists():
-            count_seconds(self.data, self._counts)
+        self.profile, self.dialect = options.semantics, dialect_of(options.dialect)
+        self.resumed = _claim(options, is_live(options.data) or source is not None)
+        try:
+            self.input = (source or open_input)(options, self.work)
+            self.history = self._history()
+        except BaseException:
+            if not self.resumed:
+                # Nothing has begun, so a corrected command may use the folder.
+                (self.work / SETTINGS_FILE).unlink(missing_ok=True)
+            raise
         self._begun = time.time()
+        self._flat = FlatFiles(options.out.absolute(), self.dialect, (self.work / "parts").absolute())
+        self._warm_up = 0 if self.resumed else FREE_WARM_UP_STEPS if options.speed == MAX else WARM_UP_STEPS
+        self._step_ends: list[float] = []
         self._run = self._start(spark)
 
     @property
     def notes(self) -> list[str]:
         """What a user should know about this run."""
         told = []
-        if self.options.tolls is None:
+        if self.profile.expenditure == "today":
+            told.append("daily expenditures are today's, so that --tolls is not needed")
+        elif self.options.tolls is None:
             told.append("no --tolls: daily expenditures are answered as for a vehicle that the history does not know")
         if self.options.segments is None:
             told.append("no --segments: travel times are answered as for an expressway that the history does not know")
@@ -98,7 +117,7 @@ class LinearRoadRun:
             told.append(f"expressways are replicated {self.options.replicate} times, with disjoint vehicles and ids")
         if self.resumed:
             told.append("taken up again from its checkpoint")
-        return told
+        return told + self.input.notes
 
     @property
     def engine(self) -> Run:
@@ -106,101 +125,129 @@ class LinearRoadRun:
         return self._run
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it is over; whether it is."""
-        return self._run.wait(seconds)
+        """Wait until it is over; whether it is. Raises what ended it or its input, if that was an error."""
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        while not self._run.wait(min(LOOK_SECONDS, max(0.0, until - time.monotonic()))):
+            if self.input.error is not None:
+                self.stop()
+                raise self.input.error
+            if time.monotonic() >= until:
+                return False
+        return True
 
     def stop(self) -> None:
         """End it after the train at hand; the same command takes it up again."""
+        self.input.stop()
         self._run.stop()
 
     def finish(self) -> dict[str, Any]:
         """Write the figures of a run that came to its end."""
         figures = self._figures()
+        if self.profile.name == THESIS2003.name and self.dialect is PAPER:
+            write_thesis_file(self.options.out)
         with writing(self.options.out / RUN_FILE):
             (self.options.out / RUN_FILE).write_text(json.dumps(figures, indent=2) + "\n")
+        self.input.close()
         return figures
 
     def _start(self, spark: SparkSession | None) -> Run:
-        freely = self.options.speed == MAX
         clock = RunClock((self.work / "clock.json").absolute(), self.options.begin, self.options.speed)
-        parts = (self.work / "parts").absolute()
-        flat = FlatFiles(self.options.out.absolute(), self.dialect, parts)
-        feed: dict[str, Any] = {
-            "folder": self.data.folder.absolute(),
-            "clock": clock,
-            "until": self.until,
-            "replication": self.replication,
-            "counts": self._counts.absolute(),
-            "warm_up": 0 if self.resumed else FREE_WARM_UP_STEPS if freely else WARM_UP_STEPS,
-        }
-        sinks = {TABLE_OF_TYPE[t]: AnswerSink(t, self.dialect, parts, clock) for t in TABLE_OF_TYPE}
+        sinks = {TABLE_OF_TYPE[t]: AnswerSink(t, self.dialect, self._flat.parts, clock) for t in self.dialect.types}
         network = linear_road_network(self.profile, self.history, balance_at=self.dialect.balance_at)
-        return run_network(
+        run = run_network(
             network,
-            {"reports": ReportFeed(**feed), "requests": RequestFeed(**feed)},
+            self.input.feeds(clock, self._warm_up),
             sinks,
             self.work / "checkpoint",
             Settings(shards=self.options.shards, train_size=TRAIN_SIZE),
             spark=spark,
-            after_step=flat.append,
+            after_step=self._step_done,
         )
+        self.input.start(run, 0 if self.options.speed == MAX else self._warm_up)
+        return run
 
-    def _prepared_data(self) -> Data:
-        """The data set itself, or a clean one made from what others wrote."""
-        rejects = self.options.out / REJECTS_FILE
-        if is_data_set(self.options.data):
-            with writing(rejects):
-                rejects.write_text("file,line,reason,text\n")
-            return open_data(self.options.data)
-        folder = self.work / "data"
-        if not folder.exists():
-            with writing(rejects):
-                rejects.write_text("file,line,reason,text\n")
-            convert(self.options.data, folder, disorder=self.options.disorder, rejects=rejects)
-        return Data(folder, self.options.data)
+    def _step_done(self, step: int) -> None:
+        self._flat.append(step)
+        self._step_ends.append(time.time())
+
+    def _streaming_seconds(self) -> float:
+        """From the end of the warm-up to that of the last step."""
+        began = self._step_ends[self._warm_up - 1] if 0 < self._warm_up <= len(self._step_ends) else self._begun
+        return round((self._step_ends or [began])[-1] - began, 3)
 
     def _history(self) -> History:
         """The look-ups of the history, made from others' files if they are not ours."""
         history = History(vids_apart=0, xways_apart=0)
         if self.options.replicate > 1:
-            history = replace(history, vids_apart=self.replication.vid_step, xways_apart=self.replication.xway_step)
-        if self.options.tolls is not None:
+            apart = self.input.replication
+            history = replace(history, vids_apart=apart.vid_step, xways_apart=apart.xway_step)
+        if self.options.tolls is not None and self.profile.expenditure == "history":
             # Asked once here, so that its kernel is compiled and kept before the clock starts.
             TollLookup.open(self.options.tolls).tolls([0], [1], [0])
             history = replace(history, tolls=self.options.tolls.absolute())
         if self.options.segments is not None:
-            SegmentLookup.open(self.options.segments).travel_times([0], [0], [1], [1], [1])
+            rules = JourneyRules.of(self.profile)
+            SegmentLookup.open(self.options.segments).travel_times([0], [0], [1], [1], [1], rules=rules)
             history = replace(history, segments=self.options.segments.absolute())
         return history
+
+    def _constants(self) -> dict[str, int | None]:
+        """The constants of the thesis' rules that hold in this run."""
+        if self.profile.name != THESIS2003.name:
+            return {}
+        chosen = self.profile
+        return {"basetoll": chosen.base_toll, "basecredit": chosen.exit_credit, "ftmin": chosen.discount_from}
 
     def _figures(self) -> dict[str, Any]:
         seconds = time.time() - self._begun
         said = self._run.statistics.describe()
         reports = said["boxes"]["reports"]["out"]
-        cleaning = self.data.cleaning
         return {
             "version": __version__,
             **{name: str(value) if isinstance(value, Path) else value for name, value in asdict(self.options).items()},
+            **self._constants(),
             "speed": "max" if self.options.speed == MAX else self.options.speed,
-            "until": self.until,
             "shards": self._run.plan.shards,
-            "expressways": len(self.data.xways) * self.options.replicate,
+            **self.input.figures(),
             "notes": self.notes,
             "seconds": round(seconds, 3),
+            "streaming_seconds": self._streaming_seconds(),
             "reports": reports,
             "requests": said["boxes"]["requests"]["out"],
-            "window_reports": self.options.replicate * reports_between(self._counts, self.options.begin, self.until),
-            "reports_per_second": round(reports / seconds) if seconds else 0,
+            "reports_per_second": round(reports / max(self._streaming_seconds(), 1e-3)),
             "steps": said["steps"],
-            "rejected": cleaning.rejected if cleaning and not is_data_set(self.options.data) else {},
             "responses": response_times(self.options.out, self.dialect),
             "engine": said,
         }
 
 
-def _claim(options: RunOptions) -> bool:
+OpenInput = Callable[[RunOptions, Path], Input]
+
+
+def open_input(options: RunOptions, work: Path) -> Input:
+    """The input that a user named: files, or a stream."""
+    if is_live(options.data):
+        return LineInput(options.data, **input_place(options, work))
+    return StoredInput(Path(options.data), **input_place(options, work))
+
+
+def input_place(options: RunOptions, work: Path) -> dict[str, Any]:
+    """What every kind of input is told."""
+    return {
+        "work": work,
+        "rejects": options.out / REJECTS_FILE,
+        "begin": options.begin,
+        "until": options.until,
+        "times": options.replicate,
+        "disorder": options.disorder,
+    }
+
+
+def _claim(options: RunOptions, live: bool) -> bool:
     """Take the output folder for this run; whether a run is taken up again there."""
     settings = {name: str(value) for name, value in asdict(options).items() if name != "out"}
+    if live:
+        settings["data"] = "live input"  # whoever sends it
     kept = options.out / WORK / SETTINGS_FILE
     if (options.out / RUN_FILE).exists():
         raise DataError(f"{options.out}: a run is finished there already; choose another --out, or use --force")
@@ -222,5 +269,5 @@ def _claim(options: RunOptions) -> bool:
 def clear(out: Path) -> None:
     """Remove what an earlier run left in an output folder, and nothing else."""
     shutil.rmtree(out / WORK, ignore_errors=True)
-    for name in (RUN_FILE, REJECTS_FILE, *(path.name for path in out.glob("output*.csv"))):
+    for name in (RUN_FILE, REJECTS_FILE, THESIS_FILE, *(path.name for path in out.glob("output*.csv"))):
         (out / name).unlink(missing_ok=True)

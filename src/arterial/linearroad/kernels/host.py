@@ -75,7 +75,7 @@ class LinearRoadKernels:
     ) -> Answered:
         requests = Requests(asked["time"], asked["vid"], asked["qid"])
         spending = ExpenditureRequests(expenses["time"], expenses["vid"], expenses["xway"], expenses["qid"])
-        given = answer(self.trips, Reports.of(reports), requests, spending, self.profile)
+        given = answer(self.trips, Reports.of(reports), requests, spending, self.profile, self.balance_at)
         return Answered(given.notices, given.alerts, NO_CHARGES, given.balances, given.expenditures)
 
     def _part(self, reports: Reports) -> tuple[Notices, Alerts, Charges]:

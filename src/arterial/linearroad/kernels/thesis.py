@@ -12,7 +12,7 @@ import numpy as np
 
 from arterial.linearroad.city import EAST, EXIT_LANE, REPORT_SECONDS, SEGMENTS
 from arterial.linearroad.kernels import chunks
-from arterial.linearroad.kernels.accounts import ACCURATE_SECONDS, Balances, Requests
+from arterial.linearroad.kernels.accounts import ACCURATE_SECONDS, NOTICE_COLUMNS, BalanceAt, Balances, Requests
 from arterial.linearroad.kernels.compiled import Array, column
 from arterial.linearroad.kernels.pooled import open_minute, pool_reports
 from arterial.linearroad.kernels.reports import LANE_SHIFT, Reports
@@ -58,14 +58,19 @@ class ThesisAnswers:
 
 
 def answer(
-    state: State, reports: Reports, requests: Requests, expenses: ExpenditureRequests, profile: Profile
+    state: State,
+    reports: Reports,
+    requests: Requests,
+    expenses: ExpenditureRequests,
+    profile: Profile,
+    balance_at: BalanceAt = "last_charge",
 ) -> ThesisAnswers:
     """The answers to the reports and requests of some whole seconds, of the whole city.
 
     State: the ring of trips, quotes and lanes; the minutes and the tariff; the stopped vehicles; the accounts, by
     vehicle and by vehicle and expressway.
     """
-    train = _Train(state, profile)
+    train = _Train(state, profile, balance_at)
     rows = {second: reports.rows(start, stop) for second, start, stop in reports.seconds()}
     for second in sorted({*rows, *requests.time.tolist(), *expenses.time.tolist()}):
         if second in rows:
@@ -77,13 +82,16 @@ def answer(
 class _Train:
     """What one train does to the state."""
 
-    def __init__(self, state: State, profile: Profile) -> None:
+    def __init__(self, state: State, profile: Profile, balance_at: BalanceAt) -> None:
         self.state = state
         self.profile = profile
+        self.balance_at = balance_at
         self.spots = Spots.read(state)
-        self.accounts = Table.open(state, ACCOUNT, "account_")
+        remembered = ACCOUNT | NOTICE_COLUMNS if balance_at == "last_notice" else ACCOUNT
+        self.accounts = Table.open(state, remembered, "account_")
         self.today = Table.open(state, TODAY, "today_")
-        self.changed: list[Array] = []
+        self.changed_accounts: list[Array] = []
+        self.changed_today: list[Array] = []
         self.notices: list[tuple[Array, ...]] = []
         self.alerts: list[tuple[int, int, int, int, int]] = []
         self.balances: list[tuple[Array, Array]] = []
@@ -109,19 +117,17 @@ class _Train:
         cell, vid = followed.cell[entering], reports.vid[entering]
         amount = self._discounted(self._tolls(tariff, accidents)[cell], vid)
         quote[entering] = amount
-        self.notices.append((vid, reports.time[entering], tariff.lav[cell], amount))
+        where = reports.xway[entering], reports.dir[entering]
+        self.notices.append((vid, reports.time[entering], tariff.lav[cell], amount, *where))
+        if self.balance_at == "last_notice":
+            self._remember_notices(second, vid)
         chunks.write(self.state, "quotes", key, second, {"quote": quote, "lane": reports.lane.copy()})
         if detected:
             self._alert(second, detected)
 
     def reply(self, second: int, requests: Requests, expenses: ExpenditureRequests) -> None:
         """The requests of a second, after its reports."""
-        asking = requests.vid[requests.time == second].astype(np.int64)
-        rows = self.accounts.find(asking)
-        known = rows >= 0
-        balance, charged = (np.where(known, self.accounts.columns[name][rows], 0) for name in ACCOUNT)
-        recent = (charged > 0) & (second - (charged - 1) <= ACCURATE_SECONDS)
-        self.balances.append((np.where(recent, charged - 1, second), balance))
+        self.balances.append(self._balances(second, requests.vid[requests.time == second].astype(np.int64)))
         spending = expenses.time == second
         rows = self.today.find(_today_keys(expenses.vid[spending], self._indices(expenses.xway[spending])))
         self.spent.append(np.where(rows >= 0, self.today.columns["spent"][rows], 0))
@@ -129,10 +135,9 @@ class _Train:
     def answers(self, requests: Requests, expenses: ExpenditureRequests) -> ThesisAnswers:
         """Save the state; all answers of the train."""
         self.spots.write(self.state)
-        vids, todays = (np.concatenate([EMPTY, *self.changed[i::2]]) for i in (0, 1))
-        self.accounts.save(self.state, self.accounts.find(vids))
-        self.today.save(self.state, self.today.find(todays))
-        notices = [np.concatenate([EMPTY, *parts]) for parts in zip(*self.notices, strict=True)] or [EMPTY] * 4
+        for table, changed in ((self.accounts, self.changed_accounts), (self.today, self.changed_today)):
+            table.save(self.state, table.find(np.concatenate([EMPTY, *changed])))
+        notices = [np.concatenate([EMPTY, *parts]) for parts in zip(*self.notices, strict=True)] or [EMPTY] * 6
         alerts = np.array(self.alerts, np.int64).reshape(-1, 5).T
         result_time, balance = (np.concatenate([EMPTY, *(b[i] for b in self.balances)]) for i in (0, 1))
         return ThesisAnswers(
@@ -191,7 +196,30 @@ class _Train:
         self.accounts.columns["charged"][rows] = second + 1
         rows = self.today.insert(todays)
         np.add.at(self.today.columns["spent"], rows, amounts)
-        self.changed += [vids, todays]
+        self.changed_accounts.append(vids)
+        self.changed_today.append(todays)
+
+    def _remember_notices(self, second: int, vid: Array) -> None:
+        """Keep the balance of those who are notified, that second's charges included."""
+        rows = self.accounts.insert(vid)
+        columns = self.accounts.columns
+        columns["noticed"][rows] = second + 1
+        columns["balance_noticed"][rows] = columns["balance"][rows]
+        self.changed_accounts.append(vid)
+
+    def _balances(self, second: int, vid: Array) -> tuple[Array, Array]:
+        """The time of each balance, and the balance (rule 17)."""
+        rows = self.accounts.find(vid)
+        columns = {name: np.where(rows >= 0, values[rows], 0) for name, values in self.accounts.columns.items()}
+        if self.balance_at == "last_notice":
+            noticed = columns["noticed"]
+            balance = np.where(noticed > 0, columns["balance_noticed"], columns["balance"])
+            return np.where(noticed > 0, noticed - 1, second), balance
+        charged = columns["charged"]
+        recent = (charged > 0) & (second - (charged - 1) <= ACCURATE_SECONDS)
+        if self.balance_at == "request":
+            recent[:] = False
+        return np.where(recent, charged - 1, second), columns["balance"]
 
     def _spared(self, followed: Followed, row: int, accidents: list[Spot]) -> bool:
         """Whether an accident is ahead of a report and near enough."""
@@ -207,7 +235,7 @@ class _Train:
         )
 
     def _alert(self, second: int, detected: set[int]) -> None:
-        """Alert all vehicles upstream of the cells of new accidents, by their last report in the last 30 s."""
+        """Alert all vehicles upstream of new accidents, by their last report from that road in the last 30 s."""
         vids, cells, lanes = [], [], []
         for back in range(REPORT_SECONDS):
             key = chunks.slot(second - back, REPORT_SECONDS)
@@ -216,14 +244,16 @@ class _Train:
                 vids.append(trips["vid"])
                 cells.append(trips["cell"])
                 lanes.append(trips["place"] >> LANE_SHIFT & 7)
-        vid, latest = np.unique(np.concatenate(vids), return_index=True)
-        cell, lane = np.concatenate(cells)[latest], np.concatenate(lanes)[latest]
+        vid, cell, lane = np.concatenate(vids), np.concatenate(cells), np.concatenate(lanes)
         xways = self._xways()
         first, last = self.profile.alert_segments
         for at in sorted(detected):
             road = at // SEGMENTS
-            ahead = (at - cell) * (1 if road % 2 == EAST else -1)
-            hit = (cell // SEGMENTS == road) & (ahead >= first) & (ahead <= last) & (lane != EXIT_LANE)
+            here = np.flatnonzero(cell // SEGMENTS == road)
+            # The latest reports stand first, and the first of each vehicle is found.
+            latest = here[np.unique(vid[here], return_index=True)[1]]
+            ahead = (at - cell[latest]) * (1 if road % 2 == EAST else -1)
+            hit = latest[(ahead >= first) & (ahead <= last) & (lane[latest] != EXIT_LANE)]
             self.alerts += [(second, v, xways[road // 2], at % SEGMENTS, road % 2) for v in vid[hit].tolist()]
 
     def _xways(self) -> list[int]:

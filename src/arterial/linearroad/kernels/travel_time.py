@@ -9,6 +9,7 @@ they are floating point, and the few journeys that come too near to a boundary f
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,6 +24,7 @@ from arterial.linearroad.city import (
     TOLL_LAV_BELOW,
     WEST,
 )
+from arterial.linearroad.profiles import Profile
 
 Integers = NDArray[np.int64]
 
@@ -36,6 +38,32 @@ _LARGEST_DENOMINATOR = 2**31
 _TOO_NEAR = 1e-9
 
 
+class JourneyRules(NamedTuple):
+    """What the profiles say differently of a journey: the toll of a segment, where it ends, what midnight does."""
+
+    base_toll: int = BASE_TOLL
+    lav_below: int = TOLL_LAV_BELOW
+    free_cars: int = TOLL_CARS_ABOVE
+    needs_more_cars: bool = True
+    includes_end: bool = False
+    stays_on_weekday: bool = False
+
+    @classmethod
+    def of(cls, profile: Profile) -> JourneyRules:
+        """Those of a profile."""
+        return cls(
+            profile.base_toll,
+            profile.toll_lav_below,
+            profile.toll_free_cars,
+            profile.toll_needs_more_cars,
+            profile.travel_includes_end,
+            profile.travel_over_midnight == "same_weekday",
+        )
+
+
+BY_SPEC = JourneyRules()
+
+
 def travel_times(
     cells: NDArray[np.int32],
     xways: Integers,
@@ -47,6 +75,7 @@ def travel_times(
     tod: Integers,
     *,
     xways_apart: int = 0,
+    rules: JourneyRules = BY_SPEC,
 ) -> tuple[Integers, Integers]:
     """Travel time in seconds and toll of each journey; -1, -1 where the history does not know a segment on the way.
 
@@ -58,25 +87,30 @@ def travel_times(
     seconds = np.empty(len(place), np.int64)
     toll = np.empty(len(place), np.int64)
     unsure = np.empty(len(place), np.bool_)
-    _walk_all(cells, place, sinit, send, dow, tod, seconds, toll, unsure)
+    _walk_all(cells, place, sinit, send, dow, tod, rules, seconds, toll, unsure)
     for i in np.flatnonzero(unsure):
         journey = int(sinit[i]), int(send[i]), int(dow[i]), int(tod[i])
-        seconds[i], toll[i] = travel_time_in_fractions(cells[place[i]], *journey)
+        seconds[i], toll[i] = travel_time_in_fractions(cells[place[i]], *journey, rules)
     return seconds, toll
 
 
-def travel_time_in_fractions(cells: NDArray[np.int32], sinit: int, send: int, dow: int, tod: int) -> tuple[int, int]:
+def travel_time_in_fractions(
+    cells: NDArray[np.int32], sinit: int, send: int, dow: int, tod: int, rules: JourneyRules = BY_SPEC
+) -> tuple[int, int]:
     """One journey on the expressway with these cells, in exact arithmetic throughout."""
     dir_, step = (EAST, 1) if send > sinit else (WEST, -1)
     start = (dow - 1) * MINUTES_A_DAY + tod - 1
     elapsed, toll = Fraction(0), Fraction(0)
-    for seg in range(sinit, send, step):
+    for seg in range(sinit, send + step if rules.includes_end else send, step):
         weekday, minute = divmod(start + int(elapsed), MINUTES_A_DAY)
+        if rules.stays_on_weekday:
+            weekday = dow - 1
         lav_sum, lav_rows, cars_sum, rows = (int(n) for n in cells[dir_, weekday % WEEKDAYS, minute, seg])
         if lav_rows == 0:
             return NO_HISTORY, NO_HISTORY
-        if lav_sum < TOLL_LAV_BELOW * lav_rows and cars_sum > TOLL_CARS_ABOVE * rows:
-            toll += BASE_TOLL * (Fraction(cars_sum, rows) - TOLL_CARS_ABOVE) ** 2
+        dense = cars_sum > rules.free_cars * rows or not rules.needs_more_cars
+        if lav_sum < rules.lav_below * lav_rows and dense:
+            toll += rules.base_toll * (Fraction(cars_sum, rows) - rules.free_cars) ** 2
         elapsed += Fraction(60 * lav_rows, lav_sum)
     half = Fraction(1, 2)
     return int(60 * elapsed + half), int(toll + half)
@@ -101,6 +135,7 @@ def _walk_all(
     send: Integers,
     dow: Integers,
     tod: Integers,
+    rules: JourneyRules,
     seconds: Integers,
     toll: Integers,
     unsure: NDArray[np.bool_],
@@ -112,7 +147,7 @@ def _walk_all(
         elif place[i] < 0 or not _is_journey(sinit[i], send[i], dow[i], tod[i]):
             seconds[i] = toll[i] = NO_HISTORY
         else:
-            seconds[i], toll[i], unsure[i] = _walk(cells, place[i], sinit[i], send[i], dow[i], tod[i])
+            seconds[i], toll[i], unsure[i] = _walk(cells, place[i], sinit[i], send[i], dow[i], tod[i], rules)
 
 
 @njit(cache=True)
@@ -121,7 +156,9 @@ def _is_journey(sinit: int, send: int, dow: int, tod: int) -> bool:
 
 
 @njit(cache=True)
-def _walk(cells: NDArray[np.int32], place: int, sinit: int, send: int, dow: int, tod: int) -> tuple[int, int, bool]:
+def _walk(
+    cells: NDArray[np.int32], place: int, sinit: int, send: int, dow: int, tod: int, rules: JourneyRules
+) -> tuple[int, int, bool]:
     """Seconds, toll, and whether floating point left a doubt about either."""
     dir_ = EAST if send > sinit else WEST
     step = 1 if send > sinit else -1
@@ -129,17 +166,18 @@ def _walk(cells: NDArray[np.int32], place: int, sinit: int, send: int, dow: int,
     # Each sum is whole + numerator / denominator while that is exact, whole + part once the denominator is 0.
     minutes, minutes_num, minutes_den, minutes_part = 0, 0, 1, 0.0
     toll, toll_num, toll_den, toll_part = 0, 0, 1, 0.0
-    for seg in range(sinit, send, step):
+    for seg in range(sinit, send + step if rules.includes_end else send, step):
         now = start + minutes
-        cell = cells[place, dir_, now // MINUTES_A_DAY % WEEKDAYS, now % MINUTES_A_DAY, seg]
+        weekday = dow - 1 if rules.stays_on_weekday else now // MINUTES_A_DAY % WEEKDAYS
+        cell = cells[place, dir_, weekday, now % MINUTES_A_DAY, seg]
         lav_sum, lav_rows = int(cell[LAV_SUM]), int(cell[LAV_ROWS])
         cars_sum, rows = int(cell[CARS_SUM]), int(cell[ROWS])
         if lav_rows == 0:
             return NO_HISTORY, NO_HISTORY, False
-        if lav_sum < TOLL_LAV_BELOW * lav_rows and cars_sum > TOLL_CARS_ABOVE * rows:
-            above = cars_sum - TOLL_CARS_ABOVE * rows
+        above = cars_sum - rules.free_cars * rows
+        if lav_sum < rules.lav_below * lav_rows and (above > 0 or not rules.needs_more_cars):
             toll, toll_num, toll_den, toll_part = _plus(
-                toll, toll_num, toll_den, toll_part, BASE_TOLL * above * above, rows * rows
+                toll, toll_num, toll_den, toll_part, rules.base_toll * above * above, rows * rows
             )
         minutes, minutes_num, minutes_den, minutes_part = _plus(
             minutes, minutes_num, minutes_den, minutes_part, 60 * lav_rows, lav_sum

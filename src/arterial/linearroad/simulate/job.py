@@ -83,18 +83,19 @@ def simulate(spark: SparkSession, settings: Settings, out: Path, watcher: Watche
 
 
 def check_target(out: Path, *, force: bool) -> None:
-    """Refuse a target that must not be written."""
+    """Refuse a target that must not or cannot be written, before any work is done."""
     if out.exists() and not out.is_dir():
         raise DataError(f"{out} is a file, but --out names the folder of a data set. Choose another name.")
-    if not out.exists() or not any(out.iterdir()):
-        return
-    if not force:
+    filled = out.exists() and any(out.iterdir())
+    if filled and not force:
         raise DataError(f"{out} is not empty. Choose another folder, or replace the data set in it with --force.")
-    if not (out / CITY_FILE).is_file():
+    if filled and not (out / CITY_FILE).is_file():
         raise DataError(
             f"{out} is not empty and holds no data set (no {CITY_FILE}), so --force does not delete it. "
             "Choose another folder."
         )
+    with _draft_of(out):
+        pass
 
 
 def _simulate_all(spark: SparkSession, settings: Settings, spools: list[Path], watcher: Watcher) -> list[Accident]:

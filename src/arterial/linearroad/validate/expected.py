@@ -23,6 +23,8 @@ from arterial.linearroad.validate.chains import reports_of
 from arterial.linearroad.validate.journeys import journeys, means_of
 from arterial.linearroad.validate.traffic import Traffic, traffic
 
+REQUEST_COLUMNS = ("time", "vid", "qid", "xway", "day", "sinit", "send", "dow", "tod")
+
 
 @dataclass(frozen=True)
 class Expectation:
@@ -76,8 +78,7 @@ def expected(
 
 def requests_of(frame: pl.DataFrame, request_type: int) -> pl.DataFrame:
     """The requests of one type, all integers of 64 bits."""
-    names = ["time", "vid", "qid", "xway", "day", "sinit", "send", "dow", "tod"]
-    return frame.filter(pl.col("type") == request_type).select(pl.col(names).cast(pl.Int64))
+    return frame.filter(pl.col("type") == request_type).select(pl.col(REQUEST_COLUMNS).cast(pl.Int64))
 
 
 def expenditures(requests: pl.DataFrame, tolls: pa.Table | None, profile: Profile) -> pl.DataFrame:

@@ -21,7 +21,7 @@ from arterial.linearroad.city import EAST, WEST
 from arterial.linearroad.dialects import KEPT_FAULTS, PAPER, Dialect, chunks_of, output_files
 from arterial.linearroad.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
 from arterial.linearroad.profiles import SPEC, Profile
-from arterial.linearroad.validate.expected import requests_of
+from arterial.linearroad.validate.expected import REQUEST_COLUMNS, requests_of
 from arterial.linearroad.validate.gather import gather
 from arterial.linearroad.validate.history import history_files, is_parquet
 from arterial.linearroad.validate.judge import Terms
@@ -80,7 +80,7 @@ def validate(
     if terms.until <= terms.first:
         raise DataError(f"The window [{terms.first}, {terms.until}) is empty: --from must be before --until.")
     plan = Plan(terms, dialect, replicas_of(data, replicate))
-    asked = _asked(data, plan, spark)
+    asked = _asked(data, plan)
     tasks = _tasks(data, output, tolls, segments, plan, asked)
     ends = _on_spark(spark, tasks, plan, asked, progress) if spark else _here(tasks, plan, asked, progress)
     lines, faults, fault_counts = _pieces(ends)
@@ -105,18 +105,12 @@ def validate(
     )
 
 
-def _asked(data: Data, plan: Plan, spark: SparkSession | None) -> Asked:
-    """The requests in the window."""
+def _asked(data: Data, plan: Plan) -> Asked:
+    """The requests in the window: one event in a hundred, read here because every task needs some of them."""
     kinds = (BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST)
-    terms = plan.terms
-    if spark is not None:
-        frame = data.spark_frame(spark)
-        inside = (frame.time >= terms.first) & (frame.time < terms.until) & frame.type.isin(*kinds)
-        rows = pl.DataFrame(pl.from_arrow(frame.filter(inside).toArrow()))
-    else:
-        scan = pl.scan_parquet(list(data.parquet_files.values()))
-        inside_window = (pl.col("time") >= terms.first) & (pl.col("time") < terms.until)
-        rows = scan.filter(inside_window & pl.col("type").is_in(kinds)).collect()
+    inside = (pl.col("time") >= plan.terms.first) & (pl.col("time") < plan.terms.until)
+    events = pl.scan_parquet(list(data.parquet_files.values()))
+    rows = events.filter(pl.col("type").is_in(kinds) & inside).select("type", *REQUEST_COLUMNS).collect()
     return Asked(*(requests_of(rows, kind) for kind in kinds))
 
 
@@ -153,6 +147,8 @@ def _here(tasks: list[Task], plan: Plan, asked: Asked, progress: Progress | None
             for bucket in range(plan.replicas.buckets)
             for parcel in stage([one for one in gathered if one.bucket == bucket], bucket, plan)
         ]
+    if progress:
+        progress(1.0)
     return _checked(gathered)
 
 

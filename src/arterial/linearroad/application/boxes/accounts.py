@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import polars as pl
-
 from arterial.errors import NetworkError
+from arterial.linearroad.application.boxes.ahead import ready_together
 from arterial.linearroad.application.boxes.columns import (
     BALANCE_SCHEMA,
     CHARGE_SCHEMA,
@@ -57,8 +56,7 @@ class Accounts(Box):
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """Book and answer; what is ahead of the slowest input waits."""
-        through = min(train.through for train in trains.values())
-        ready = {port: _ready(port, trains[port].tuples, through, state) for port in self.inputs}
+        ready, through = ready_together(trains, state)
         charges, requests = arrays(ready[CHARGES]), arrays(ready[REQUESTS])
         notices = arrays(ready[NOTICES]) if NOTICES in ready else None
         answered = settle(
@@ -70,16 +68,3 @@ class Accounts(Box):
         )
         columns = {name: getattr(answered, name) for name in BALANCE_SCHEMA.names if name != "vid"}
         return {OUT: Train(frame(BALANCE_SCHEMA, {**columns, "vid": requests["vid"]}), through)}
-
-
-def _ready(port: str, tuples: pl.DataFrame, through: int, state: State) -> pl.DataFrame:
-    """What may be used by now; the rest is kept for a later train."""
-    kept = state.get("ahead", port)
-    if isinstance(kept, pl.DataFrame):
-        tuples = pl.concat([kept, tuples])
-        state.drop("ahead", port)
-    if tuples.is_empty() or int(tuples["time"][-1]) <= through:
-        return tuples
-    ahead = int(tuples["time"].search_sorted(through, side="right"))
-    state.put("ahead", port, tuples[ahead:])
-    return tuples[:ahead]

@@ -10,6 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from arterial.linearroad.application.boxes.columns import TRAVEL_SCHEMA, arrays, frame
+from arterial.linearroad.application.rules import Rules, profile_by
+from arterial.linearroad.kernels.travel_time import JourneyRules
 from arterial.linearroad.lookup import SegmentLookup
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.state import State
@@ -24,6 +26,8 @@ class TravelTime(Box):
 
     segments: str | None = None
     xways_apart: int = 0
+    profile: str = "spec"
+    rules: Rules = ()
 
     kind: ClassVar[str] = "linear_road.travel_time"
     stateless: ClassVar[bool] = True
@@ -42,7 +46,12 @@ class TravelTime(Box):
         else:
             xway = asked["xway"] % self.xways_apart if self.xways_apart else asked["xway"]
             seconds, toll = _opened(self.segments).travel_times(
-                xway, asked["sinit"], asked["send"], asked["dow"], asked["tod"]
+                xway,
+                asked["sinit"],
+                asked["send"],
+                asked["dow"],
+                asked["tod"],
+                rules=JourneyRules.of(profile_by(self.profile, self.rules)),
             )
         columns = {"time": asked["time"], "qid": asked["qid"], "travel_time": seconds, "toll": toll}
         return {OUT: Train(frame(TRAVEL_SCHEMA, columns), train.through)}

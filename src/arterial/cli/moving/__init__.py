@@ -1,0 +1,17 @@
+"""`arterial moving …`: one file a command; a command is registered here."""
+
+from __future__ import annotations
+
+import typer
+
+from arterial.cli.moving.experiments import experiments
+from arterial.cli.moving.generate import generate
+from arterial.cli.moving.run import run
+
+moving = typer.Typer(
+    help="Moving objects: range and nearest-neighbour queries that follow you.",
+    no_args_is_help=True,
+)
+moving.command()(experiments)
+moving.command()(generate)
+moving.command()(run)

@@ -1,0 +1,121 @@
+"""What a run takes its events from: a data set on disk, or one that is made from files of anyone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+from arterial.engine.run import Run
+from arterial.engine.sources.source import Source
+from arterial.errors import ArterialError
+from arterial.linearroad.application.clock import RunClock
+from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_seconds, reports_between
+from arterial.linearroad.cleaning import REJECT_SCHEMA
+from arterial.linearroad.convert import convert
+from arterial.linearroad.data import Data, open_data
+from arterial.linearroad.event_files import writing
+from arterial.linearroad.event_sources import is_data_set
+from arterial.linearroad.replicate import Replication
+
+
+class Input(Protocol):
+    """What a run takes its events from."""
+
+    replication: Replication
+    notes: list[str]
+    """What a user should know about it."""
+
+    @property
+    def events(self) -> int | None:
+        """How many events there are, if that is known."""
+
+    @property
+    def error(self) -> ArterialError | None:
+        """What ended it before its end."""
+
+    def feeds(self, clock: RunClock, warm_up: int) -> dict[str, Source]:
+        """What feeds the sources of the network."""
+
+    def start(self, run: Run, warm_up: int) -> None:
+        """The run has been started."""
+
+    def stop(self) -> None:
+        """Take no more."""
+
+    def close(self) -> None:
+        """The run came to its end."""
+
+    def figures(self) -> dict[str, Any]:
+        """What a run's figures say about its input."""
+
+
+class StoredInput:
+    """A data set, or a clean one made from what others wrote."""
+
+    error = None
+
+    def __init__(
+        self, path: Path, *, work: Path, rejects: Path, begin: int, until: int | None, times: int, disorder: int
+    ) -> None:
+        self.notes: list[str] = []
+        self.data = _prepared(path, work / "data", rejects, disorder)
+        self.is_ours = is_data_set(path)
+        self.begin, self.until = begin, self.data.last_second + 1 if until is None else until
+        if not 0 <= begin <= self.until:
+            raise ArterialError(f"--from {begin} must lie between 0 and the end of the run at {self.until}")
+        self.replication = Replication.of(self.data, times)
+        self._counts = (work / "counts.npy").absolute()
+        if not self._counts.exists():
+            count_seconds(self.data, self._counts)
+
+    @property
+    def events(self) -> int:
+        """How many events there are."""
+        return self.data.events * self.replication.times
+
+    def feeds(self, clock: RunClock, warm_up: int) -> dict[str, Source]:
+        """Two feeds that go along together."""
+        feed: dict[str, Any] = {
+            "folder": self.data.folder.absolute(),
+            "clock": clock,
+            "until": self.until,
+            "replication": self.replication,
+            "counts": self._counts,
+            "warm_up": warm_up,
+        }
+        return {"reports": ReportFeed(**feed), "requests": RequestFeed(**feed)}
+
+    def start(self, run: Run, warm_up: int) -> None:
+        """All of it is there already."""
+
+    def stop(self) -> None:
+        """There is nothing to stop."""
+
+    def close(self) -> None:
+        """It stays where it is."""
+
+    def figures(self) -> dict[str, Any]:
+        """How far it goes, and what cleaning found."""
+        cleaning = self.data.cleaning
+        return {
+            "until": self.until,
+            "expressways": len(self.data.xways) * self.replication.times,
+            "window_reports": self.replication.times * reports_between(self._counts, self.begin, self.until),
+            "rejected": cleaning.rejected if cleaning and not self.is_ours else {},
+        }
+
+
+def _prepared(path: Path, folder: Path, rejects: Path, disorder: int) -> Data:
+    if is_data_set(path):
+        _no_rejects(rejects)
+        return open_data(path)
+    if not folder.exists():
+        convert(path, folder, disorder=disorder, rejects=rejects, force=True)
+        if not rejects.exists():
+            _no_rejects(rejects)
+    return Data(folder, path)
+
+
+def _no_rejects(path: Path) -> None:
+    with writing(path):
+        path.write_text(",".join(REJECT_SCHEMA.names) + "\n")

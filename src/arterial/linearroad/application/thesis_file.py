@@ -1,0 +1,26 @@
+"""The answers of a finished run as the thesis' output tuples (tables 3.3 and 3.4), beside the flat file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from arterial.linearroad.answers import ANSWER_TYPES
+from arterial.linearroad.dialects import FLAT_FILE, PAPER, chunks_of, parse, read_chunk
+from arterial.linearroad.event_files import writing
+from arterial.linearroad.thesis import thesis_output
+
+THESIS_FILE = "thesis.csv"
+
+
+def write_thesis_file(folder: Path) -> Path:
+    """Write the tuples of the answers in the flat file of a run, in dialect `paper`."""
+    target = folder / THESIS_FILE
+    draft = folder / f".{THESIS_FILE}.{os.getpid()}"
+    with writing(target), draft.open("wb") as out:
+        for span in chunks_of(folder / FLAT_FILE):
+            answers = parse(read_chunk(folder / FLAT_FILE, *span), PAPER).answers
+            for answer_type in ANSWER_TYPES:
+                out.write(thesis_output(answer_type, answers.of_type(answer_type)))
+    draft.replace(target)
+    return target

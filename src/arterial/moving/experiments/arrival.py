@@ -1,0 +1,90 @@
+"""§6.2.1: arrival rate against output delay.
+
+Tuples arrive exponentially spaced. Work is done and timed for real; the clock in which tuples arrive and wait is
+reckoned, so that a rate is what it says on any machine. The skeleton takes tuple after tuple; the shared execution
+takes all that have arrived whenever it is free, as a time unit of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arterial.moving.events import MovingRange, Query, Range
+from arterial.moving.gpac_in import GpacIn
+from arterial.moving.shared import SharedExecution
+from arterial.moving.skeleton import Located
+from arterial.moving.traffic import Traffic, TrafficSettings
+
+Array = np.ndarray[Any, Any]
+
+PAPER_RATES = (100, 500, 1_000, 2_000, 4_000)
+MORE_RATES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Mean output delay in seconds, by rate of tuples per second."""
+
+    rates: tuple[int, ...]
+    skeleton_stationary: tuple[float, ...]
+    skeleton_moving: tuple[float, ...]
+    shared: tuple[float, ...]
+
+
+def measure_delays(*, objects: int, tuples: int, rates: tuple[int, ...] = PAPER_RATES + MORE_RATES) -> Delays:
+    """The delays of one stationary and one moving query tuple after tuple, and of 1,000 moving ones together."""
+    traffic = Traffic(TrafficSettings(objects=objects, leaving=0.0, kilometres=6))
+    positions = [traffic.step() for _ in range(-(-tuples // objects))]
+    ids = np.concatenate([one.id for one in positions])[:tuples]
+    x, y = (np.concatenate([getattr(one, axis) for one in positions])[:tuples] for axis in ("x", "y"))
+    still, moving = Range(-1000.0, -1000.0, 1000.0, 1000.0), MovingRange(int(ids[0]), 2000.0, 2000.0)
+    steps = float(np.hypot(np.diff(positions[0].x[:2]), np.diff(positions[0].y[:2])).max(initial=40.0))
+    return Delays(
+        rates,
+        tuple(_one_by_one(GpacIn(still), ids, x, y, rate) for rate in rates),
+        tuple(_one_by_one(GpacIn(moving, longest_step=min(steps, 40.0)), ids, x, y, rate) for rate in rates),
+        tuple(_together(ids, x, y, rate) for rate in rates),
+    )
+
+
+def _arrivals(count: int, rate: int) -> Array:
+    return np.cumsum(np.random.default_rng(rate).exponential(1.0 / rate, count))
+
+
+def _one_by_one(query: GpacIn, ids: Array, x: Array, y: Array, rate: int) -> float:
+    tuples = [Located(int(who), (float(at_x), float(at_y))) for who, at_x, at_y in zip(ids, x, y, strict=True)]
+    free, waited, counted = 0.0, 0.0, 0
+    for arrived, one in zip(_arrivals(len(ids), rate).tolist(), tuples, strict=True):
+        began = time.perf_counter()
+        changes = sum(1 for _ in query.receive(one))
+        free = max(free, arrived) + time.perf_counter() - began
+        if changes:
+            waited += free - arrived
+            counted += 1
+    return waited / max(counted, 1)
+
+
+def _together(ids: Array, x: Array, y: Array, rate: int) -> float:
+    engine = SharedExecution()
+    for i, focal in enumerate(np.unique(ids)[:1000].tolist()):
+        query: Query = MovingRange(int(focal), 300.0, 300.0)
+        engine.register(i, query)
+    slots = engine.objects_of(ids)
+    engine.step(0.0, slots[:1], x[:1], y[:1])  # so that nothing is compiled while the clock runs
+    arrived = _arrivals(len(ids), rate)
+    done, now, unit, waited, counted = 0, 0.0, 1.0, 0.0, 0
+    while done < len(ids):
+        now = max(now, float(arrived[done]))
+        ready = int(np.searchsorted(arrived, now, "right"))
+        began = time.perf_counter()
+        changes = engine.step(unit, slots[done:ready], x[done:ready], y[done:ready])
+        now += time.perf_counter() - began
+        if len(changes):
+            waited += float((now - arrived[done:ready]).sum())
+            counted += ready - done
+        done, unit = ready, unit + 1.0
+    return waited / max(counted, 1)

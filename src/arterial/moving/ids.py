@@ -1,0 +1,190 @@
+"""Ids of objects and queries: any text, each given a slot (a row of the engine's columns) and a rank (its place in
+order).
+
+Ids that are written as whole numbers ("7", "-12", not "007") compare as numbers and come first; all others compare as
+text, by code point, after them. "The smaller id" and the order of the updates follow this order.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+Id = int | str
+
+TEXT_RANK = 1 << 62
+"""Texts rank from here on; numbers beyond ± this are texts to the table, so that all ranks fit 64 bits."""
+_UNUSED, _DROPPED = -1, -2
+
+
+def parsed_id(text: str) -> Id:
+    """The id that a text stands for: a number if it is one in its plain form.
+
+    >>> parsed_id("7"), parsed_id("007"), parsed_id("-3"), parsed_id("bus 7")
+    (7, '007', -3, 'bus 7')
+    """
+    digits = text[1:] if text.startswith("-") else text
+    if digits.isascii() and digits.isdigit() and len(digits) < 19 and str(number := int(text)) == text:
+        return number
+    return text
+
+
+def id_order(identity: Id) -> tuple[int, int, str]:
+    """The sort key of an id: numbers as numbers, then texts as texts.
+
+    >>> sorted(["b", 10, "a", 9], key=id_order)
+    [9, 10, 'a', 'b']
+    """
+    return (0, identity, "") if isinstance(identity, int) else (1, 0, identity)
+
+
+class SlotTable:
+    """Ids to slots and back; slots are small numbers that are used again when freed."""
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(16, np.int64)
+        self._slots = np.full(16, _UNUSED, np.int32)
+        self._filled = 0
+        self._texts: dict[str, int] = {}
+        self._text_order: list[str] = []
+        self._free: list[int] = []
+        self.used = 0
+        """All slots in use are below this."""
+        self.rank = np.zeros(16, np.int64)
+        self.text_of: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return self.used - len(self._free)
+
+    def slots_of_numbers(self, numbers: Array) -> Array:
+        """The slot of every number, a new one for a number not seen before."""
+        found = np.empty(len(numbers), np.int32)
+        missing = _look_up(self._keys, self._slots, numbers, found)
+        if missing:
+            new = np.unique(numbers[found == _UNUSED])
+            slots = self._take(len(new))
+            self.rank[slots] = new
+            self._reserve(len(new))
+            _insert(self._keys, self._slots, new, slots)
+            self._filled += len(new)
+            _look_up(self._keys, self._slots, numbers, found)
+        return found
+
+    def slots_of_texts(self, texts: Sequence[str]) -> Array:
+        """The slot of every text, a new one for a text not seen before."""
+        known = self._texts
+        if new := sorted({text for text in texts if text not in known}):
+            slots = self._take(len(new))
+            for text, slot in zip(new, slots.tolist(), strict=True):
+                known[text] = slot
+                self.text_of[slot] = text
+            self._order_texts(new)
+        return np.fromiter((known[text] for text in texts), np.int32, len(texts))
+
+    def slot(self, identity: Id) -> int:
+        """The slot of one id, a new one if it was not seen before."""
+        if isinstance(identity, int):
+            return int(self.slots_of_numbers(np.array([identity], np.int64))[0])
+        return int(self.slots_of_texts([identity])[0])
+
+    def find(self, identity: Id) -> int | None:
+        """The slot of one id, or None."""
+        if isinstance(identity, str):
+            return self._texts.get(identity)
+        found = np.empty(1, np.int32)
+        return None if _look_up(self._keys, self._slots, np.array([identity], np.int64), found) else int(found[0])
+
+    def id_of(self, slot: int) -> Id:
+        """The id that a slot stands for."""
+        text = self.text_of.get(slot)
+        return int(self.rank[slot]) if text is None else text
+
+    def ids_of(self, slots: Array) -> list[Id]:
+        """The ids that slots stand for."""
+        if not self.text_of:
+            return list(self.rank[slots].tolist())
+        return [self.id_of(slot) for slot in slots.tolist()]
+
+    def free(self, slots: Iterable[int]) -> None:
+        """Forget ids; their slots may be given to others."""
+        freed = sorted(slots)
+        numbers = [slot for slot in freed if slot not in self.text_of]
+        if numbers:
+            _remove(self._keys, self._slots, self.rank[np.array(numbers)])
+        texts = {self.text_of.pop(slot) for slot in freed if slot in self.text_of}
+        if texts:
+            for text in texts:
+                del self._texts[text]
+            self._text_order = [text for text in self._text_order if text not in texts]
+        self._free += reversed(freed)
+
+    def _take(self, count: int) -> Array:
+        again = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        fresh = range(self.used, self.used + count - len(again))
+        self.used += len(fresh)
+        if self.used > len(self.rank):
+            self.rank = np.concatenate([self.rank, np.zeros(max(self.used, 2 * len(self.rank)), np.int64)])
+        return np.array([*again, *fresh], np.int32)
+
+    def _reserve(self, more: int) -> None:
+        if 2 * (self._filled + more) <= len(self._keys):
+            return
+        in_use = self._slots >= 0
+        keys, slots = self._keys[in_use], self._slots[in_use]
+        size = 16
+        while size < 4 * (len(keys) + more):
+            size *= 2
+        self._keys, self._slots = np.zeros(size, np.int64), np.full(size, _UNUSED, np.int32)
+        _insert(self._keys, self._slots, keys, slots)
+        self._filled = len(keys)
+
+    def _order_texts(self, new: list[str]) -> None:
+        if len(new) < 64:
+            for text in new:
+                bisect.insort(self._text_order, text)
+        else:
+            self._text_order = sorted(self._text_order + new)
+        slots = np.fromiter((self._texts[text] for text in self._text_order), np.int64, len(self._text_order))
+        self.rank[slots] = TEXT_RANK + np.arange(len(slots))
+
+
+@njit(cache=True)
+def _place(key: int, size: int) -> int:
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((mixed >> np.uint64(20)) & np.uint64(size - 1))  # type: ignore[return-value]
+
+
+@njit(cache=True)
+def _look_up(keys: Array, slots: Array, wanted: Array, found: Array) -> int:
+    missing = 0
+    for i in range(len(wanted)):
+        place = _place(wanted[i], len(keys))
+        while slots[place] != _UNUSED and (slots[place] == _DROPPED or keys[place] != wanted[i]):
+            place = (place + 1) & (len(keys) - 1)
+        found[i] = slots[place]
+        missing += slots[place] == _UNUSED
+    return missing
+
+
+@njit(cache=True)
+def _insert(keys: Array, slots: Array, new: Array, new_slots: Array) -> None:
+    for i in range(len(new)):
+        place = _place(new[i], len(keys))
+        while slots[place] != _UNUSED:
+            place = (place + 1) & (len(keys) - 1)
+        keys[place] = new[i]
+        slots[place] = new_slots[i]
+
+
+@njit(cache=True)
+def _remove(keys: Array, slots: Array, gone: Array) -> None:
+    for i in range(len(gone)):
+        place = _place(gone[i], len(keys))
+        while slots[place] == _DROPPED or keys[place] != gone[i]:
+            place = (place + 1) & (len(keys) - 1)
+        slots[place] = _DROPPED

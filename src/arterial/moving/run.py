@@ -1,0 +1,179 @@
+"""Running a file of events through the engine, and writing the changes of the answers."""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+
+from arterial.errors import MachineError
+from arterial.moving.event_file import Block, Reject, read_events
+from arterial.moving.events import Register
+from arterial.moving.ids import SlotTable
+from arterial.moving.remembering import RememberingExecution
+from arterial.moving.shared import Changes, SharedExecution
+from arterial.moving.space import Space
+
+Array = np.ndarray[Any, Any]
+
+_NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did."""
+
+    lines: int
+    reports: int
+    queries: int
+    rejects: int
+    time_units: int
+    updates: int
+    objects_at_end: int
+    queries_at_end: int
+    seconds: float
+    accuracy: float
+    """1 with the conservative cache; else as measured against exact answers."""
+
+
+def run_file(
+    events: Path,
+    out: Path,
+    *,
+    rejects: Path,
+    space: Space = Space.PLANE,
+    timeout: float | None = None,
+    cache: float = 100.0,
+    longest_step: float | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Summary:
+    """Run the events and write a line `t,qid,+|-,object` for every change; what is no event goes to `rejects`.
+
+    A `cache` below 100 per cent limits what queries know (see `remembering.py`). `progress` is told how many bytes are
+    read.
+    """
+    engine = make_engine(space=space, timeout=timeout, cache=cache, longest_step=longest_step)
+    started, totals = (
+        time.perf_counter(),
+        dict.fromkeys(("lines", "reports", "queries", "rejects", "units", "updates"), 0),
+    )
+    rejects.unlink(missing_ok=True)
+    try:
+        with out.open("wb") as file:
+            for block in read_events(events, space=space):
+                changes, refused = run_block(engine, block)
+                totals["updates"] += write_changes(file, engine, changes)
+                engine.forget()
+                write_rejects(rejects, refused := sorted(block.rejects + refused, key=lambda reject: reject.line))
+                totals["lines"] += block.lines
+                totals["reports"] += len(block.times)
+                totals["queries"] += len(block.queries)
+                totals["rejects"] += len(refused)
+                totals["units"] += len(block.units())
+                progress(block.bytes)
+    except OSError as fault:
+        raise MachineError(f"{fault.filename or out}: cannot be written: {fault.strerror or fault}.") from fault
+    return Summary(
+        lines=totals["lines"],
+        reports=totals["reports"],
+        queries=totals["queries"],
+        rejects=totals["rejects"],
+        time_units=totals["units"],
+        updates=totals["updates"],
+        objects_at_end=engine.live_count,
+        queries_at_end=engine.query_count,
+        seconds=time.perf_counter() - started,
+        accuracy=engine.uncertainty.accuracy if isinstance(engine, RememberingExecution) else 1.0,
+    )
+
+
+def make_engine(
+    *,
+    space: Space = Space.PLANE,
+    timeout: float | None = None,
+    cache: float = 100.0,
+    longest_step: float | None = None,
+) -> SharedExecution:
+    """The engine for a size of cache: exact with all of the conservative one."""
+    if cache >= 100.0:
+        return SharedExecution(space=space, timeout=timeout)
+    return RememberingExecution(cache=cache, longest_step=longest_step, space=space, timeout=timeout)
+
+
+def run_block(engine: SharedExecution, block: Block) -> tuple[list[Changes], list[Reject]]:
+    """Run whole time units; returns the changes of each, and the events that the state of things refuses."""
+    slots = slots_of(engine.object_table, block.ids)
+    units = block.units()
+    begins, ends = np.searchsorted(block.times, units, "left"), np.searchsorted(block.times, units, "right")
+    changes, refused, query = [], [], 0
+    for t, begin, end in zip(units.tolist(), begins.tolist(), ends.tolist(), strict=True):
+        while query < len(block.queries) and block.queries[query][1].t == t:
+            line, event = block.queries[query]
+            if isinstance(event, Register):
+                engine.register(event.name, event.query)
+            elif not engine.drop(event.name):
+                refused.append(Reject(line, f"no query {event.name} is running", f"{_time_text(t)},drop,{event.name}"))
+            query += 1
+        changed = engine.step(t, slots[begin:end], block.x[begin:end], block.y[begin:end])
+        if len(changed):
+            changes.append(changed)
+    return changes, refused
+
+
+def slots_of(table: SlotTable, ids: pl.Series) -> Array:
+    """The slots of a column of ids."""
+    if ids.dtype.is_integer():
+        return table.slots_of_numbers(ids.to_numpy())
+    is_number = ids.str.contains(_NUMBER).to_numpy()
+    slots = np.empty(len(ids), np.int32)
+    slots[is_number] = table.slots_of_numbers(ids.filter(is_number).cast(pl.Int64).to_numpy())
+    if not is_number.all():
+        slots[~is_number] = table.slots_of_texts(ids.filter(~is_number).to_list())
+    return slots
+
+
+def write_changes(file: IO[bytes], engine: SharedExecution, changes: list[Changes]) -> int:
+    """Write a line for every change; returns how many."""
+    if not changes:
+        return 0
+    times = pl.Series([_time_text(changed.t) for changed in changes])
+    which = np.repeat(np.arange(len(changes)), [len(changed) for changed in changes])
+    signs = np.concatenate([changed.sign for changed in changes])
+    pl.DataFrame(
+        {
+            "t": times.gather(which),
+            "query": _texts(engine.query_table, np.concatenate([changed.query for changed in changes])),
+            "sign": pl.Series(["-", "+"]).gather((signs > 0).astype(np.int64)),
+            "object": _texts(engine.object_table, np.concatenate([changed.slot for changed in changes])),
+        }
+    ).write_csv(file, include_header=False, quote_style="never")
+    return len(which)
+
+
+def write_rejects(path: Path, rejects: list[Reject]) -> None:
+    """Add lines to the file of what was set aside; without any there is no file."""
+    if not rejects:
+        return
+    new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if new:
+            writer.writerow(["line", "reason", "text"])
+        writer.writerows((reject.line, reject.reason, reject.text) for reject in rejects)
+
+
+def _texts(table: SlotTable, slots: Array) -> pl.Series:
+    if not table.text_of:
+        return pl.Series(table.rank[slots])
+    known, places = np.unique(slots, return_inverse=True)
+    return pl.Series([str(identity) for identity in table.ids_of(known)]).gather(places)
+
+
+def _time_text(t: float) -> str:
+    return str(int(t)) if t == int(t) else repr(t)

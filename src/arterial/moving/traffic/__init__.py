@@ -1,0 +1,6 @@
+"""Made-up traffic: objects that travel on the roads of a made-up city (after Brinkhoff's network-based generator)."""
+
+from arterial.moving.traffic.city import City, Roads, make_city
+from arterial.moving.traffic.travel import CLASSES, Positions, Traffic, TrafficSettings, VehicleClass
+
+__all__ = ["CLASSES", "City", "Positions", "Roads", "Traffic", "TrafficSettings", "VehicleClass", "make_city"]

@@ -1,0 +1,91 @@
+"""A run that is killed at random moments and started again: nothing missing, extra or wrong."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+XWAYS, SECONDS = 1, 420
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("traffic") / "city"
+    done = arterial("simulate", "--out", folder, "--xways", XWAYS, "--seconds", SECONDS, "--density", 0.3, "--seed", 3)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def arterial(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(_command(*words), capture_output=True, text=True, timeout=600)
+
+
+def _command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "arterial", "linear-road", *map(str, words)]
+
+
+def _killed(city: Path, out: Path, kills: int, seed: int) -> None:
+    """Start a run again and again, and kill it as often; then let it come to its end."""
+    chance = random.Random(seed)
+    words = ("run", "--data", city, "--out", out, "--speed", 20, "--shards", 2)
+    for _ in range(kills):
+        process = subprocess.Popen(_command(*words), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        offsets = out / "work" / "checkpoint" / "spark" / "offsets"
+        begun = _steps(offsets)
+        while process.poll() is None and _steps(offsets) == begun:
+            time.sleep(0.05)
+        try:
+            process.wait(chance.uniform(0, 2.5))
+            break
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+    if not (out / "run.json").exists():
+        done = arterial(*words)
+        assert done.returncode == 0, done.stderr
+
+
+def _steps(offsets: Path) -> int:
+    return sum(path.name.isdigit() for path in offsets.iterdir()) if offsets.exists() else 0
+
+
+def _without_emit(out: Path) -> dict[int, list[tuple[int, ...]]]:
+    """The answers of each type, in any order, without the time of emission."""
+    lines = [line.split(",") for line in (out / "output.csv").read_text().splitlines()]
+    place = {0: 3, 1: 2, 2: 2, 3: 2, 4: 2}
+    found: dict[int, list[tuple[int, ...]]] = {}
+    for fields in lines:
+        kind = int(fields[0])
+        del fields[place[kind]]
+        found.setdefault(kind, []).append(tuple(map(int, fields)))
+    return {kind: sorted(rows) for kind, rows in found.items()}
+
+
+def _check(city: Path, tmp_path: Path, kills: int) -> None:
+    calm = arterial("run", "--data", city, "--out", tmp_path / "calm", "--speed", "max", "--shards", 2)
+    assert calm.returncode == 0, calm.stderr
+    _killed(city, tmp_path / "killed", kills, seed=kills)
+    assert _without_emit(tmp_path / "killed") == _without_emit(tmp_path / "calm")
+    judged = arterial("validate", "--data", city, "--output", tmp_path / "killed", "--untimed")
+    assert judged.returncode == 0, judged.stdout
+    assert pl.read_csv(tmp_path / "killed" / "rejects.csv").is_empty()
+    parts = tmp_path / "killed" / "work" / "parts"
+    assert [path.name for path in parts.iterdir()] == ["journal.json"]
+
+
+def test_killed_twice(city: Path, tmp_path: Path) -> None:
+    _check(city, tmp_path, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_killed_twenty_times(city: Path, tmp_path: Path) -> None:
+    _check(city, tmp_path, 20)
