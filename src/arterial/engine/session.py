@@ -29,7 +29,7 @@ _COLLECTOR = "" if re.search(r"-XX:\+Use\w+GC", _CHOSEN) else "-XX:+UseParallelG
 _JAVA = f"{_COLLECTOR}-Djdk.lang.Process.launchMechanism=VFORK"
 _STATE = "org.apache.spark.sql.execution.streaming.state"
 
-# docs/decisions/0002-spark-settings.md says what each of these was measured to bring.
+# docs/decisions/0008-spark-host.md says what those that are not obvious were measured to bring.
 SETTINGS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.locality.wait": "0",
