@@ -117,17 +117,19 @@ def test_a_python_worker_is_killed(tmp_path: Path, undisturbed: dict[str, bytes]
     process = _start(tmp_path)
     for step in (2, 4, 6):
         _until(lambda: _steps_begun(tmp_path) >= step, process)  # noqa: B023
-        daemons = [
-            child
-            for child in psutil.Process(process.pid).children(recursive=True)
-            if "daemon" in " ".join(child.cmdline())
-        ]
-        busy = [child for child in daemons if any("daemon" in " ".join(p.cmdline()) for p in child.parents())]
-        assert busy
-        for worker in busy[:2]:
+        workers = _task_workers(process)
+        assert workers
+        for worker in workers[:2]:
             worker.kill()
     _finish(process)
     assert _parts(tmp_path) == undisturbed
+
+
+def _task_workers(driver: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """The Python processes that run tasks: the children of our daemon."""
+    below = psutil.Process(driver.pid).children(recursive=True)
+    daemons = [child for child in below if "arterial.engine.daemon" in child.cmdline()]
+    return [child for child in daemons if child.parent() in daemons]
 
 
 @contextmanager
