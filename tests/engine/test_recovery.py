@@ -128,8 +128,15 @@ def test_a_python_worker_is_killed(tmp_path: Path, undisturbed: dict[str, bytes]
 def _task_workers(driver: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """The Python processes that run tasks: the children of our daemon."""
     below = psutil.Process(driver.pid).children(recursive=True)
-    daemons = [child for child in below if "arterial.engine.daemon" in child.cmdline()]
+    daemons = [child for child in below if _is_daemon(child)]
     return [child for child in daemons if child.parent() in daemons]
+
+
+def _is_daemon(process: psutil.Process) -> bool:
+    try:
+        return "arterial.engine.daemon" in process.cmdline()
+    except psutil.Error:
+        return False
 
 
 @contextmanager
