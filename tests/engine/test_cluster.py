@@ -51,8 +51,8 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     started = []
     try:
         for command in commands:
-            log = (tmp_path / f"{len(started)}.log").open("wb")
-            started.append(subprocess.Popen([spark_class, *command], env=_environment(), stdout=log, stderr=log))
+            with (tmp_path / f"{len(started)}.log").open("wb") as log:
+                started.append(subprocess.Popen([spark_class, *command], env=_environment(), stdout=log, stderr=log))
             if len(started) == 1:
                 _until_open(port)
         yield address
@@ -85,3 +85,29 @@ def test_a_stateful_network_on_a_cluster(cluster: str, tmp_path: Path) -> None:
     _check_content(tmp_path, count)
     logs = [(tmp_path / f"{n}.log").read_text() for n in (1, 2)]
     assert all("Asked to launch executor" in log for log in logs), "both workers should have worked"
+
+
+def test_without_a_java_of_the_users(tmp_path: Path) -> None:
+    """The Java that is bundled as a package runs a stateful network."""
+    from tests.engine.recover import tuples
+
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for folder in ("/usr/bin", "/bin"):
+        for tool in Path(folder).iterdir():
+            if not tool.name.startswith("java") and not (tools / tool.name).exists():
+                (tools / tool.name).symlink_to(tool)
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    environment |= {
+        "PATH": str(tools),
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "XDG_CACHE_HOME": str(tmp_path),
+    }
+    count = 600
+    tuples(count).write_parquet(tmp_path / "data.parquet")
+    where = [tmp_path / "data.parquet", tmp_path / "checkpoint", tmp_path / "out"]
+    done = subprocess.run([sys.executable, SCRIPT, *where], env=environment, capture_output=True, timeout=500)
+    assert done.returncode == 0, done.stderr.decode()
+    assert (tmp_path / "arterial" / "java" / "bin" / "java").exists()
+    _check_content(tmp_path, count)

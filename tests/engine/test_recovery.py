@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
@@ -94,6 +94,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return _parts(folder)
 
 
+@pytest.mark.timeout(1800)
 def test_the_driver_is_killed_three_times(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     _kill_at_random(tmp_path, 3, STEPS * TRAIN_SIZE, seed=1)
     assert _parts(tmp_path) == undisturbed
@@ -138,7 +139,7 @@ def _small_disk(folder: Path, size: str) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", folder], check=True)
+        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 def test_the_disk_is_full_during_a_checkpoint(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
@@ -149,13 +150,9 @@ def test_the_disk_is_full_during_a_checkpoint(tmp_path: Path, undisturbed: dict[
         process = _start(tmp_path, disk / "checkpoint")
         offsets = disk / "checkpoint" / "spark" / "offsets"
         _until(lambda: offsets.exists() and len(list(offsets.iterdir())) > 3, process)
-        with ballast.open("wb") as file:
-            try:
-                while True:
-                    file.write(bytes(4096))
-                    file.flush()
-            except OSError:
-                pass
+        with ballast.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
         _, said = process.communicate(timeout=300)
         assert process.returncode == 1
         assert b"Traceback" not in said

@@ -14,24 +14,15 @@ class Store:
     """What Spark's state store is to a slot, in memory; counts the calls."""
 
     def __init__(self) -> None:
-        self.index: tuple[Any, ...] | None = None
         self.chunks: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.calls: list[str] = []
 
-    def get(self) -> tuple[Any, ...] | None:
-        self.calls.append("get index")
-        return self.index
-
-    def update(self, newValue: tuple[Any, ...]) -> None:  # noqa: N803
-        self.calls.append("put index")
-        self.index = newValue
-
     def getValue(self, key: tuple[Any, ...]) -> tuple[Any, ...] | None:  # noqa: N802
-        self.calls.append("get")
+        self.calls.append("get" if key[0] else "get index")
         return self.chunks.get(key)
 
     def updateValue(self, key: tuple[Any, ...], value: tuple[Any, ...]) -> None:  # noqa: N802
-        self.calls.append("put")
+        self.calls.append("put" if key[0] else "put index")
         self.chunks[key] = value
 
     def removeKey(self, key: tuple[Any, ...]) -> None:  # noqa: N802
@@ -40,7 +31,7 @@ class Store:
 
     def open(self) -> SlotState:
         self.calls.clear()
-        return SlotState("slot", self, self)
+        return SlotState("slot", self)
 
 
 @pytest.fixture

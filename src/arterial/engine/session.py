@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arterial.engine.java import find_java
+from arterial.errors import MachineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,9 +22,14 @@ DEFAULT_MASTER = "local[*,4]"
 
 _CHECKPOINT = "org.apache.spark.sql.execution.streaming.checkpointing"
 _LOG = Path(__file__).with_name("log4j2.properties").as_uri()
+_CHOSEN = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {os.environ.get('JDK_JAVA_OPTIONS', '')}"
+# G1 takes a sorter's page for a humongous object and begins a marking cycle in every other step. Java refuses to start
+# with two collectors, so the user's choice goes first.
+_COLLECTOR = "" if re.search(r"-XX:\+Use\w+GC", _CHOSEN) else "-XX:+UseParallelGC "
+_JAVA = f"{_COLLECTOR}-Djdk.lang.Process.launchMechanism=VFORK"
 _STATE = "org.apache.spark.sql.execution.streaming.state"
 
-# docs/decisions/0002-spark-settings.md says what each of these was measured to bring.
+# docs/decisions/0008-spark-host.md says what those that are not obvious were measured to bring.
 SETTINGS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.locality.wait": "0",
@@ -39,7 +46,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
-    "spark.driver.extraJavaOptions": f"-Djdk.lang.Process.launchMechanism=VFORK -Dlog4j2.configurationFile={_LOG}",
+    "spark.driver.extraJavaOptions": f"{_JAVA} -Dlog4j2.configurationFile={_LOG}",
+    "spark.executor.extraJavaOptions": _JAVA,
     "spark.sql.session.timeZone": "UTC",
     # A machine with more to do than cores may take its time to start a Python worker.
     "spark.python.authenticate.socketTimeout": "120s",
@@ -74,8 +82,18 @@ def spark_session(name: str, *, master: str | None = None, settings: Mapping[str
     }
     for key, value in chosen.items():
         builder = builder.config(key, value)
-    with _own_stderr():
-        session = builder.getOrCreate()
+    from pyspark.errors import PySparkRuntimeError
+
+    try:
+        with _own_stderr():
+            session = builder.getOrCreate()
+    except PySparkRuntimeError as trouble:
+        if trouble.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise MachineError(
+            f"Java ({os.environ['JAVA_HOME']}) did not start. `arterial doctor` checks this machine; set "
+            "ARTERIAL_SPARK_LOG to the name of a file and try again to see what Java said."
+        ) from None
     session.sparkContext.setLogLevel("ERROR")
     return session
 

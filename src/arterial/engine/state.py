@@ -1,9 +1,10 @@
 """The state of one slot of one level in Spark's state store (decision 2).
 
-A `ValueState` holds the index: which chunks there are, the stamp of the step that wrote each, and the small ones whole.
-A `MapState` holds the others. A worker keeps what it decoded under the same stamps in a cache of the process, so a step
-costs one read and, if it changed anything, one write, plus one for each large chunk it touched. A worker that lost its
-turn reads again.
+One `MapState` holds it all. Under the empty key lies the index: which chunks there are, the stamp of the step that
+wrote each, and the small ones whole; under their names the others. A worker keeps what it decoded under the same
+stamps in a cache of the process, so a step costs one read and, if it changed anything, one write, plus one for each
+large chunk it touched. A worker that lost its turn reads again. A state variable costs Spark some milliseconds in
+every step and slot, so there is only one.
 """
 
 from __future__ import annotations
@@ -24,19 +25,10 @@ INLINE_BYTES = 4096
 _LENGTH = struct.Struct("<I")
 _SEPARATOR = "\x1f"
 _UNSAVED = "unsaved"
+_INDEX = ("",)
 
 
-class IndexState(Protocol):
-    """What is used of Spark's ValueState."""
-
-    def get(self) -> tuple[Any, ...] | None:
-        """The value."""
-
-    def update(self, newValue: tuple[Any, ...]) -> None:  # noqa: N803  (Spark's name)
-        """Replace it."""
-
-
-class ChunkState(Protocol):
+class Store(Protocol):
     """What is used of Spark's MapState."""
 
     def getValue(self, key: tuple[Any, ...]) -> tuple[Any, ...] | None:  # noqa: N802
@@ -64,9 +56,9 @@ _cache: dict[object, _Kept] = {}
 class SlotState:
     """The state of all boxes of one slot of one level, during one step."""
 
-    def __init__(self, identity: object, index: IndexState, chunks: ChunkState) -> None:
-        self._index_state, self._chunk_state = index, chunks
-        found = index.get()
+    def __init__(self, identity: object, store: Store) -> None:
+        self._store = store
+        found = store.getValue(_INDEX)
         self._stamp, self._index, self._inline = _read_index(found[0] if found else None)
         self._kept = _cache.setdefault(identity, _Kept())
         if self._kept.stamp != self._stamp:
@@ -92,7 +84,7 @@ class SlotState:
         if key in self._inline:
             packed = self._inline[key]
         else:
-            found = self._chunk_state.getValue((key,))
+            found = self._store.getValue((key,))
             self.reads += 1
             if found is None:
                 raise AssertionError(f"the state store lost the chunk {key!r}")
@@ -128,7 +120,7 @@ class SlotState:
             was_inline = self._inline.pop(key, None) is not None
             if key not in self._index:
                 if not was_inline:
-                    self._chunk_state.removeKey((key,))
+                    self._store.removeKey((key,))
                     self.writes += 1
                 continue
             self._index[key] = stamp
@@ -138,9 +130,9 @@ class SlotState:
             if len(packed) <= INLINE_BYTES:
                 self._inline[key] = packed
             else:
-                self._chunk_state.updateValue((key,), (packed,))
+                self._store.updateValue((key,), (packed,))
                 self.writes += 1
-        self._index_state.update((_write_index(stamp, self._index, self._inline),))
+        self._store.updateValue(_INDEX, (_write_index(stamp, self._index, self._inline),))
         self._kept.stamp = stamp
         self._touched.clear()
         return {"state_reads": self.reads, "state_writes": self.writes + 1}

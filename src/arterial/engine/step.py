@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from arterial.engine.packing import address, unpack
 from arterial.engine.state import SlotState
@@ -15,6 +16,10 @@ from arterial.engine.work import ROW_SCHEMA, PackedWork
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+# As objects: for a text, each task would ask Spark to parse it.
+_CHUNK = StructType([StructField("chunk", StringType())])
+_PACKED = StructType([StructField("packed", BinaryType())])
 
 
 class LevelProcessor(StatefulProcessor):
@@ -25,8 +30,7 @@ class LevelProcessor(StatefulProcessor):
 
     def init(self, handle: Any) -> None:
         """Ask Spark for the slot's state."""
-        self._index = handle.getValueState("index", "packed binary")
-        self._chunks = handle.getMapState("chunks", "chunk string", "packed binary")
+        self._store = handle.getMapState("chunks", _CHUNK, _PACKED)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Run the level on everything that was sent to the slot, and send on what it gave."""
@@ -48,7 +52,7 @@ class LevelProcessor(StatefulProcessor):
                 for packed, (level, _) in zip(arrived, addresses, strict=True)
                 if level == self._level
             ]
-            state = SlotState((work.run, self._level, slot), self._index, self._chunks)
+            state = SlotState((work.run, self._level, slot), self._store)
             step = Step(mine[0].step, slot, min(consignment.born for consignment in mine))
             parcels = [parcel for consignment in mine for parcel in consignment.parcels]
             sent += run_step(work, self._level, step, parcels, state.of, state.save)
