@@ -22,6 +22,9 @@ from arterial.moving.traffic import Traffic, TrafficSettings
 Array = np.ndarray[Any, Any]
 
 PAPER_RATES = (100, 500, 1_000, 2_000, 4_000)
+MOST_SECONDS = 20
+"""So long is a slow stream watched."""
+FASTEST = 36.0
 MORE_RATES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
@@ -42,12 +45,15 @@ def measure_delays(*, objects: int, tuples: int, rates: tuple[int, ...] = PAPER_
     ids = np.concatenate([one.id for one in positions])[:tuples]
     x, y = (np.concatenate([getattr(one, axis) for one in positions])[:tuples] for axis in ("x", "y"))
     still, moving = Range(-1000.0, -1000.0, 1000.0, 1000.0), MovingRange(int(ids[0]), 2000.0, 2000.0)
-    steps = float(np.hypot(np.diff(positions[0].x[:2]), np.diff(positions[0].y[:2])).max(initial=40.0))
+    few = {rate: slice(0, min(tuples, MOST_SECONDS * rate)) for rate in rates}
     return Delays(
         rates,
-        tuple(_one_by_one(GpacIn(still), ids, x, y, rate) for rate in rates),
-        tuple(_one_by_one(GpacIn(moving, longest_step=min(steps, 40.0)), ids, x, y, rate) for rate in rates),
-        tuple(_together(ids, x, y, rate) for rate in rates),
+        tuple(_one_by_one(GpacIn(still), ids[some], x[some], y[some], rate) for rate, some in few.items()),
+        tuple(
+            _one_by_one(GpacIn(moving, longest_step=FASTEST), ids[some], x[some], y[some], rate)
+            for rate, some in few.items()
+        ),
+        tuple(_together(ids[some], x[some], y[some], rate) for rate, some in few.items()),
     )
 
 
