@@ -32,7 +32,7 @@ def save_objects(engine: SharedExecution, begin: int, end: int) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "slot": slots.astype(np.int32),
-            "id": ids_column(engine.object_table, slots).cast(pl.String),
+            "id": ids_column(engine.object_table, slots),
             "x": objects.x[slots],
             "y": objects.y[slots],
             "last": objects.last[slots],
@@ -44,7 +44,7 @@ def load_objects(engine: SharedExecution, parts: Sequence[pl.DataFrame]) -> None
     """Give a new engine the objects that were saved."""
     if not parts:
         return
-    saved = pl.concat(parts)
+    saved = pl.concat(parts, how="vertical_relaxed").with_columns(pl.col("id").cast(pl.String))
     slots = saved["slot"].to_numpy()
     engine.object_table.restore(slots, [parsed_id(identity) for identity in saved["id"].to_list()])
     engine.make_room()
