@@ -61,6 +61,6 @@ def test_an_answer_is_right_among_the_known(seed: int, cache: int) -> None:
         assert follower.holds(engine.answers())
         exact = engine.exact_answers()
         for name, answer in engine.answers().items():
-            if engine._queries.k[engine.query_table.slot(name)] == 0:
+            if engine.queries.k[engine.query_table.slot(name)] == 0:
                 assert answer <= exact[name]
         engine.forget()

@@ -120,7 +120,7 @@ def test_an_outlier_does_not_spoil_the_grid() -> None:
     x, y = chance.uniform(0, 1, 2000), chance.uniform(0, 1, 2000)
     x[7] = 1e12
     engine.step(1.0, engine.objects_of(np.arange(2000)), x, y)
-    assert engine._grid.held.max() < 40
+    assert engine.grid.held.max() < 40
 
 
 def test_a_query_of_the_same_name_takes_over_the_answer() -> None:

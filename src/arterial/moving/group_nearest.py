@@ -21,9 +21,10 @@ class GpacGroup(Gpac):
     """The k objects nearest to a group of places.
 
     >>> taxi = GpacGroup([(0.0, 0.0), (10.0, 0.0)], k=1)
-    >>> seen = (Located("a", (20.0, 0.0)), Located("b", (4.0, 0.0)))
-    >>> [(sign.value, who) for place in seen for sign, who in taxi.receive(place)]
-    [('+', 'a'), ('+', 'b'), ('-', 'a')]
+    >>> [(sign.value, who) for sign, who in taxi.receive(Located("a", (20.0, 0.0)))]
+    [('+', 'a')]
+    >>> [(sign.value, who) for sign, who in taxi.receive(Located("b", (4.0, 0.0)))]
+    [('+', 'b'), ('-', 'a')]
     """
 
     def __init__(

@@ -54,7 +54,9 @@ class Uncertainty:
 
 
 @dataclass(frozen=True)
-class _Memory:
+class Memory:
+    """What a query knows, as slots of objects, and its answer, which is some of it."""
+
     known: Array
     answer: Array
 
@@ -78,36 +80,42 @@ class RememberingExecution(SharedExecution):
         self.cache_share = cache / 100.0
         self.longest_step = longest_step or 0.0
         self.uncertainty = Uncertainty()
+        self.uncertainty_of_step = Uncertainty()
         self._measures_steps = longest_step is None
-        self._memories: dict[int, _Memory] = {}
+        self.memories: dict[int, Memory] = {}
 
     def register(self, name: Id, query: Query) -> None:
         super().register(name, query)
         row = self.query_table.slot(name)
-        answer = self._memories[row].answer if row in self._memories else _NOTHING
-        self._memories[row] = _Memory(_NOTHING, answer)
+        answer = self.memories[row].answer if row in self.memories else _NOTHING
+        self.memories[row] = Memory(_NOTHING, answer)
 
     def step(self, t: float, slots: Array = _NOTHING, x: Array = _NOTHING, y: Array = _NOTHING) -> Changes:
         lonlat = self.space is Space.LONLAT
-        self._make_room_for_objects()
+        self.make_room()
         if self._measures_steps:
-            self.longest_step = max(self.longest_step, _longest_step(self._objects, lonlat, slots, x, y))
+            self.longest_step = max(self.longest_step, _longest_step(self.objects, lonlat, slots, x, y))
         super().step(t, slots, x, y)
-        rows = np.array(sorted(self._memories, key=lambda row: int(self.query_table.rank[row])), np.int32)
+        before = self.uncertainty
+        rows = np.array(sorted(self.memories, key=lambda row: int(self.query_table.rank[row])), np.int32)
         query, sign, slot = [_NOTHING], [np.empty(0, np.int8)], [_NOTHING]
         for row in rows.tolist():
-            old = self._memories[row].answer
+            old = self.memories[row].answer
             new = self._remember(t, row)
             gone, come = (self._ranked(np.setdiff1d(*pair)) for pair in ((old, new), (new, old)))
             query.append(np.full(len(gone) + len(come), row, np.int32))
             sign += [np.full(len(gone), -1, np.int8), np.full(len(come), 1, np.int8)]
             slot += [gone, come]
+        now = self.uncertainty
+        self.uncertainty_of_step = Uncertainty(
+            now.members - before.members, now.missing - before.missing, now.extra - before.extra
+        )
         return Changes(t, np.concatenate(query), np.concatenate(sign), np.concatenate(slot))
 
     def answers(self) -> dict[Id, set[Id]]:
         return {
             self.query_table.id_of(row): set(self.object_table.ids_of(memory.answer))
-            for row, memory in self._memories.items()
+            for row, memory in self.memories.items()
         }
 
     def exact_answers(self) -> dict[Id, set[Id]]:
@@ -116,19 +124,19 @@ class RememberingExecution(SharedExecution):
 
     def _remember(self, t: float, row: int) -> Array:
         """Renew what a query knows; returns its answer."""
-        queries = self._queries
+        queries = self.queries
         if queries.kind[row] == FREE:
-            del self._memories[row]
+            del self.memories[row]
             return _NOTHING
         focal = int(queries.focal[row])
-        if focal != NONE and not self._objects.live[focal]:
-            memory = _Memory(_NOTHING, _NOTHING)
+        if focal != NONE and not self.objects.live[focal]:
+            memory = Memory(_NOTHING, _NOTHING)
         elif queries.kind[row] in (RANGE, MOVING_RANGE):
             memory = self._in_rectangle(t, row, focal)
         else:
             memory = self._nearest(t, row, focal)
-        self._memories[row] = memory
-        exact = self._pool[queries.start[row] : queries.start[row] + queries.held[row]]
+        self.memories[row] = memory
+        exact = self.pool[queries.start[row] : queries.start[row] + queries.held[row]]
         common = len(np.intersect1d(exact, memory.answer, assume_unique=True))
         so_far = self.uncertainty
         self.uncertainty = Uncertainty(
@@ -139,36 +147,36 @@ class RememberingExecution(SharedExecution):
         return memory.answer
 
     def _admitted(self, t: float, row: int, found: Array) -> Array:
-        admitted: Array = found[(self._objects.last[found] == t) | np.isin(found, self._memories[row].known)]
+        admitted: Array = found[(self.objects.last[found] == t) | np.isin(found, self.memories[row].known)]
         return admitted
 
-    def _in_rectangle(self, t: float, row: int, focal: int) -> _Memory:
-        objects, shape = self._objects, self._queries.shape[row]
+    def _in_rectangle(self, t: float, row: int, focal: int) -> Memory:
+        objects, shape = self.objects, self.queries.shape[row]
         found = np.empty(self.live_count + 1, np.int32)
-        if self._queries.kind[row] == RANGE:  # stands still: needs no cache
-            start, held = self._queries.start[row], self._queries.held[row]
-            inside = self._admitted(t, row, self._pool[start : start + held])
-            return _Memory(inside, inside)
+        if self.queries.kind[row] == RANGE:  # stands still: needs no cache
+            start, held = self.queries.start[row], self.queries.held[row]
+            inside = self._admitted(t, row, self.pool[start : start + held])
+            return Memory(inside, inside)
         length, width = float(shape[0]), float(shape[1])
         margin = rectangle_margin(length, width, RANGE_STEPS * self.longest_step, self.cache_share)
         x, y = float(objects.x[focal]), float(objects.y[focal])
         if self.space is Space.LONLAT:
-            count = scan_metres(objects, self._grid, focal, x, y, length + 2 * margin, width + 2 * margin, found)
+            count = scan_metres(objects, self.grid, focal, x, y, length + 2 * margin, width + 2 * margin, found)
             known = self._admitted(t, row, found[:count])
-            return _Memory(known, known[_inside_metres(objects, known, x, y, length, width)])
+            return Memory(known, known[_inside_metres(objects, known, x, y, length, width)])
         half_x, half_y = length / 2 + margin, width / 2 + margin
-        count = scan_rectangle(self._grid, focal, x - half_x, y - half_y, x + half_x, y + half_y, found, 0)
+        count = scan_rectangle(self.grid, focal, x - half_x, y - half_y, x + half_x, y + half_y, found, 0)
         known = self._admitted(t, row, found[:count])
         at_x, at_y = objects.x[known], objects.y[known]
         inside = (at_x >= x - length / 2) & (at_x <= x + length / 2) & (at_y >= y - width / 2) & (at_y <= y + width / 2)
-        return _Memory(known, known[inside])
+        return Memory(known, known[inside])
 
-    def _nearest(self, t: float, row: int, focal: int) -> _Memory:
-        objects, k, moving = self._objects, int(self._queries.k[row]), self._queries.kind[row] == MOVING_KNN
-        x, y = (float(value) for value in self._queries.shape[row, :2])
+    def _nearest(self, t: float, row: int, focal: int) -> Memory:
+        objects, k, moving = self.objects, int(self.queries.k[row]), self.queries.kind[row] == MOVING_KNN
+        x, y = (float(value) for value in self.queries.shape[row, :2])
         if moving:
             x, y = float(objects.x[focal]), float(objects.y[focal])
-        known = self._memories[row].known
+        known = self.memories[row].known
         known = known[objects.live[known] == 1]
         distances = np.sort(self._distances(known, x, y))
         reach = self.longest_step * (MOVING_NEAREST_STEPS if moving else NEAREST_STEPS)
@@ -180,28 +188,28 @@ class RememberingExecution(SharedExecution):
         order = np.lexsort((objects.rank[known], self._squared(known, x, y)))
         answer = known[order[:k]]
         if len(known) <= k:
-            return _Memory(known, answer)
+            return Memory(known, answer)
         radius = float(distances[order[k - 1]])
         kept = distances <= radius + circle_margin(radius, reach, self.cache_share)
         kept[order[:k]] = True
-        return _Memory(known[kept], answer)
+        return Memory(known[kept], answer)
 
     def _within(self, x: float, y: float, focal: int, bound: float) -> Array:
         found, distance = np.empty(self.live_count + 1, np.int32), np.empty(self.live_count + 1)
         if bound == math.inf:
-            count = scan_rectangle(self._grid, focal, -np.inf, -np.inf, np.inf, np.inf, found, 0)
+            count = scan_rectangle(self.grid, focal, -np.inf, -np.inf, np.inf, np.inf, found, 0)
         elif self.space is Space.LONLAT:
             x = wrap_longitude(x)
             chord = 2.0 * math.sin(min(bound / EARTH_METRES, math.pi) / 2.0)
             squared = chord * chord * (1 + 1e-12) + 1e-30
             u = unit_vector(x, y)
-            count = scan_cap(self._objects, self._grid, focal, x, y, u, squared, found, distance)
+            count = scan_cap(self.objects, self.grid, focal, x, y, u, squared, found, distance)
         else:
-            count = scan_circle(self._grid, focal, x, y, bound * bound * (1 + 1e-12), found, distance)
+            count = scan_circle(self.grid, focal, x, y, bound * bound * (1 + 1e-12), found, distance)
         return found[:count].copy()
 
     def _squared(self, slots: Array, x: float, y: float) -> Array:
-        objects = self._objects
+        objects = self.objects
         if self.space is Space.PLANE:
             squared: Array = (objects.x[slots] - x) ** 2 + (objects.y[slots] - y) ** 2
             return squared
@@ -216,7 +224,20 @@ class RememberingExecution(SharedExecution):
         return 2.0 * EARTH_METRES * np.arcsin(np.minimum(np.sqrt(squared) / 2.0, 1.0))
 
     def _ranked(self, slots: Array) -> Array:
-        return slots[np.argsort(self._objects.rank[slots])].astype(np.int32)
+        return slots[np.argsort(self.objects.rank[slots])].astype(np.int32)
+
+
+def make_engine(
+    *,
+    space: Space = Space.PLANE,
+    timeout: float | None = None,
+    cache: float = 100.0,
+    longest_step: float | None = None,
+) -> SharedExecution:
+    """The engine for a size of cache: exact with all of the conservative one."""
+    if cache >= 100.0:
+        return SharedExecution(space=space, timeout=timeout)
+    return RememberingExecution(cache=cache, longest_step=longest_step, space=space, timeout=timeout)
 
 
 @njit(cache=True)

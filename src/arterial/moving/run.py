@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -15,14 +15,10 @@ import polars as pl
 from arterial.errors import MachineError
 from arterial.moving.event_file import Block, Reject, read_events
 from arterial.moving.events import Register
-from arterial.moving.ids import SlotTable
-from arterial.moving.remembering import RememberingExecution
+from arterial.moving.remembering import RememberingExecution, make_engine
 from arterial.moving.shared import Changes, SharedExecution
 from arterial.moving.space import Space
-
-Array = np.ndarray[Any, Any]
-
-_NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
+from arterial.moving.state import ids_column, slots_of
 
 
 @dataclass(frozen=True)
@@ -93,19 +89,6 @@ def run_file(
     )
 
 
-def make_engine(
-    *,
-    space: Space = Space.PLANE,
-    timeout: float | None = None,
-    cache: float = 100.0,
-    longest_step: float | None = None,
-) -> SharedExecution:
-    """The engine for a size of cache: exact with all of the conservative one."""
-    if cache >= 100.0:
-        return SharedExecution(space=space, timeout=timeout)
-    return RememberingExecution(cache=cache, longest_step=longest_step, space=space, timeout=timeout)
-
-
 def run_block(engine: SharedExecution, block: Block) -> tuple[list[Changes], list[Reject]]:
     """Run whole time units; returns the changes of each, and the events that the state of things refuses."""
     slots = slots_of(engine.object_table, block.ids)
@@ -126,18 +109,6 @@ def run_block(engine: SharedExecution, block: Block) -> tuple[list[Changes], lis
     return changes, refused
 
 
-def slots_of(table: SlotTable, ids: pl.Series) -> Array:
-    """The slots of a column of ids."""
-    if ids.dtype.is_integer():
-        return table.slots_of_numbers(ids.to_numpy())
-    is_number = ids.str.contains(_NUMBER).to_numpy()
-    slots = np.empty(len(ids), np.int32)
-    slots[is_number] = table.slots_of_numbers(ids.filter(is_number).cast(pl.Int64).to_numpy())
-    if not is_number.all():
-        slots[~is_number] = table.slots_of_texts(ids.filter(~is_number).to_list())
-    return slots
-
-
 def write_changes(file: IO[bytes], engine: SharedExecution, changes: list[Changes]) -> int:
     """Write a line for every change; returns how many."""
     if not changes:
@@ -148,9 +119,9 @@ def write_changes(file: IO[bytes], engine: SharedExecution, changes: list[Change
     pl.DataFrame(
         {
             "t": times.gather(which),
-            "query": _texts(engine.query_table, np.concatenate([changed.query for changed in changes])),
+            "query": ids_column(engine.query_table, np.concatenate([changed.query for changed in changes])),
             "sign": pl.Series(["-", "+"]).gather((signs > 0).astype(np.int64)),
-            "object": _texts(engine.object_table, np.concatenate([changed.slot for changed in changes])),
+            "object": ids_column(engine.object_table, np.concatenate([changed.slot for changed in changes])),
         }
     ).write_csv(file, include_header=False, quote_style="never")
     return len(which)
@@ -166,13 +137,6 @@ def write_rejects(path: Path, rejects: list[Reject]) -> None:
         if new:
             writer.writerow(["line", "reason", "text"])
         writer.writerows((reject.line, reject.reason, reject.text) for reject in rejects)
-
-
-def _texts(table: SlotTable, slots: Array) -> pl.Series:
-    if not table.text_of:
-        return pl.Series(table.rank[slots])
-    known, places = np.unique(slots, return_inverse=True)
-    return pl.Series([str(identity) for identity in table.ids_of(known)]).gather(places)
 
 
 def _time_text(t: float) -> str:

@@ -80,18 +80,22 @@ class SharedExecution:
         self.space, self.timeout = space, timeout
         self.object_table, self.query_table = SlotTable(), SlotTable()
         self.live_count = 0
-        self._objects: Objects = empty_objects(16)
-        self._queries: Queries = empty_queries(16)
-        self._grid: Grid = fitted_grid(self._objects, False)
-        self._index: Index = empty_index(self._grid, 16)
+        self.objects: Objects = empty_objects(16)
+        self.queries: Queries = empty_queries(16)
+        self.grid: Grid = fitted_grid(self.objects, False)
+        self._index: Index = empty_index(self.grid, 16)
         self._index_stale = False
         self._fitted_to = 0
         self._outside = 0.0
         self._oldest = -np.inf
         self._stamp, self._mark = 1, 2
-        self._pool: Array = np.zeros(1024, np.int32)
+        self.pool: Array = np.zeros(1024, np.int32)
         self._pool_used = 0
         self._updates = _update_room(4096)
+        self.registered: dict[Id, Query] = {}
+        """The queries that run, by name."""
+        self.disconnected: list[int] = []
+        """The slots of the objects that the last step disconnected."""
         self._changed: list[int] = []
         self._in_order: Array | None = None
         self._silent: list[int] = []
@@ -100,7 +104,7 @@ class SharedExecution:
     @property
     def query_count(self) -> int:
         """How many queries are running."""
-        return int((self._queries.kind[: self.query_table.used] != FREE).sum())
+        return len(self.registered)
 
     def objects_of(self, ids: Array | Sequence[Id]) -> Array:
         """The slots of objects, to give to `step`; new ids get new slots."""
@@ -111,8 +115,9 @@ class SharedExecution:
     def register(self, name: Id, query: Query) -> None:
         """Begin a query, or put another in the place of the one of this name; it is answered by the next step."""
         row = self.query_table.slot(name)
+        self.registered[name] = query
         self._make_room_for_queries()
-        queries = self._queries
+        queries = self.queries
         self._detach(row)
         match query:
             case Range():
@@ -130,10 +135,11 @@ class SharedExecution:
     def drop(self, name: Id) -> bool:
         """End a query: the next step withdraws its answer. False if there is none of this name."""
         row = self.query_table.find(name)
-        if row is None or self._queries.kind[row] == FREE:
+        if row is None or self.queries.kind[row] == FREE:
             return False
+        del self.registered[name]
         self._detach(row)
-        self._queries.kind[row] = FREE
+        self.queries.kind[row] = FREE
         self._choose(row)
         return True
 
@@ -141,19 +147,20 @@ class SharedExecution:
         self, t: float, slots: Array = _NO_REPORTS[0], x: Array = _NO_REPORTS[1], y: Array = _NO_REPORTS[2]
     ) -> Changes:
         """Take in the reports of the time unit `t`, and end it: the changes of all answers."""
-        self._make_room_for_objects()
+        self.make_room()
+        self.disconnected = []
         used = self.object_table.used
         most = len(slots) + (self.live_count if self.timeout is not None else 0)
-        dirty = np.empty(min(2 * most + 1, len(self._grid.held)), np.int64)
+        dirty = np.empty(min(2 * most + 1, len(self.grid.held)), np.int64)
         focals = np.empty(most + 1, np.int64)
         dirty_count = focal_count = 0
         lonlat = self.space is Space.LONLAT
         dense = DENSE * len(slots) >= self.live_count
         if dense:
-            new, outside = place_all(self._objects, self._grid, used, lonlat, t, slots, x, y)
+            new, outside = place_all(self.objects, self.grid, used, lonlat, t, slots, x, y)
         else:
             dirty_count, focal_count, new, outside = place_some(
-                self._objects, self._grid, used, lonlat, t, slots, x, y, self._stamp, dirty, focals
+                self.objects, self.grid, used, lonlat, t, slots, x, y, self._stamp, dirty, focals
             )
         self.live_count += new
         self._outside = max(0.0, self._outside + outside - 0.05 * len(slots))
@@ -167,17 +174,23 @@ class SharedExecution:
         if dense:
             self._index_stale = True
         else:
-            enter_regions(self._queries, self._index, chosen)
+            enter_regions(self.queries, self._index, chosen)
         self._end_step()
         query, sign, slot = (column[:changes].copy() for column in self._updates)
         return Changes(t, query, sign, slot)
+
+    def settle(self) -> None:
+        """Answer all queries as things are, and tell no changes: after a state was loaded."""
+        self._fit_grid()
+        self._answer(self._all_queries())
+        self._end_step()
 
     def forget(self) -> None:
         """Let go of the ids of objects that are disconnected and of queries that were dropped.
 
         To be called between steps; slots and changes got before are void after it.
         """
-        objects, queries = self._objects, self._queries
+        objects, queries = self.objects, self.queries
         silent = {slot for slot in self._silent if not objects.live[slot]}
         gone = {slot for slot in silent if objects.first_query[slot] == NONE}
         self._silent = list(silent - gone)
@@ -200,11 +213,11 @@ class SharedExecution:
 
     def answers(self) -> dict[Id, set[Id]]:
         """The answer of every query, as of the last step."""
-        queries = self._queries
+        queries = self.queries
         rows = [row for row in range(self.query_table.used) if queries.kind[row] != FREE]
         return {
             self.query_table.id_of(row): set(
-                self.object_table.ids_of(self._pool[queries.start[row] : queries.start[row] + queries.held[row]])
+                self.object_table.ids_of(self.pool[queries.start[row] : queries.start[row] + queries.held[row]])
             )
             for row in rows
         }
@@ -212,20 +225,20 @@ class SharedExecution:
     def _all_queries(self) -> Array:
         rows = self.query_table.used
         if self._in_order is None:
-            known = np.flatnonzero((self._queries.kind[:rows] != FREE) | (self._queries.stamp[:rows] == self._stamp))
+            known = np.flatnonzero((self.queries.kind[:rows] != FREE) | (self.queries.stamp[:rows] == self._stamp))
             self._in_order = known[np.argsort(self.query_table.rank[known])]
         return self._in_order
 
     def _affected(self, focals: Array, dirty: Array) -> Array:
         if self._index_stale:
-            enter_regions(self._queries, self._index, np.arange(self.query_table.used))
+            enter_regions(self.queries, self._index, np.arange(self.query_table.used))
             self._index_stale = False
         chosen = np.empty(self.query_table.used, np.int64)
         chosen[: len(self._changed)] = self._changed
         count = find_affected(
-            self._objects,
-            self._grid,
-            self._queries,
+            self.objects,
+            self.grid,
+            self.queries,
             self._index,
             self._stamp,
             focals,
@@ -240,15 +253,15 @@ class SharedExecution:
         done, used = 0, 0
         while True:
             why, done, self._mark, self._pool_used, used = answer_queries(
-                self._objects,
-                self._grid,
-                self._queries,
+                self.objects,
+                self.grid,
+                self.queries,
                 self.space is Space.LONLAT,
                 self.live_count,
                 chosen,
                 done,
                 self._mark,
-                self._pool,
+                self.pool,
                 self._pool_used,
                 found,
                 distance,
@@ -266,7 +279,7 @@ class SharedExecution:
                 self._updates = larger
 
     def _end_step(self) -> None:
-        queries = self._queries
+        queries = self.queries
         for row in self._changed:
             if queries.kind[row] == FREE:
                 queries.room[row] = 0
@@ -277,31 +290,31 @@ class SharedExecution:
 
     def _choose(self, row: int) -> None:
         self._in_order = None
-        if self._queries.stamp[row] != self._stamp:
-            self._queries.stamp[row] = self._stamp
+        if self.queries.stamp[row] != self._stamp:
+            self.queries.stamp[row] = self._stamp
             self._changed.append(row)
 
     def _attach(self, row: int, focal: Id) -> None:
         slot = self.object_table.slot(focal)
-        self._make_room_for_objects()
-        self._queries.focal[row] = slot
-        self._queries.sibling[row] = self._objects.first_query[slot]
-        self._objects.first_query[slot] = row
+        self.make_room()
+        self.queries.focal[row] = slot
+        self.queries.sibling[row] = self.objects.first_query[slot]
+        self.objects.first_query[slot] = row
 
     def _detach(self, row: int) -> None:
-        queries, slot = self._queries, int(self._queries.focal[row])
+        queries, slot = self.queries, int(self.queries.focal[row])
         if slot == NONE:
             return
         queries.focal[row] = NONE
-        at = int(self._objects.first_query[slot])
+        at = int(self.objects.first_query[slot])
         if at == row:
-            self._objects.first_query[slot] = queries.sibling[row]
+            self.objects.first_query[slot] = queries.sibling[row]
         else:
             while queries.sibling[at] != row:
                 at = int(queries.sibling[at])
             queries.sibling[at] = queries.sibling[row]
         queries.sibling[row] = NONE
-        if not self._objects.live[slot]:
+        if not self.objects.live[slot]:
             self._silent.append(slot)
 
     def _corners(self, query: Range) -> tuple[float, float, float, float]:
@@ -318,11 +331,12 @@ class SharedExecution:
         used = self.object_table.used
         gone = np.empty(self.live_count, np.int64)
         dirty_count, focal_count, gone_count = disconnect_silent(
-            self._objects, self._grid, used, since, self._stamp, dirty, dirty_count, focals, focal_count, gone
+            self.objects, self.grid, used, since, self._stamp, dirty, dirty_count, focals, focal_count, gone
         )
         self.live_count -= gone_count
-        self._silent += gone[:gone_count].tolist()
-        last = self._objects.last[:used][self._objects.live[:used] == 1]
+        self.disconnected = gone[:gone_count].tolist()
+        self._silent += self.disconnected
+        last = self.objects.last[:used][self.objects.live[:used] == 1]
         self._oldest = float(last.min()) if len(last) else -np.inf
         return dirty_count, focal_count
 
@@ -334,44 +348,45 @@ class SharedExecution:
         )
 
     def _fit_grid(self) -> None:
-        self._grid = fitted_grid(self._objects, self.space is Space.LONLAT)
-        arrange(self._objects, self._grid, self.object_table.used, True, 0)
-        self._index = empty_index(self._grid, len(self._queries.kind))
+        self.grid = fitted_grid(self.objects, self.space is Space.LONLAT)
+        arrange(self.objects, self.grid, self.object_table.used, True, 0)
+        self._index = empty_index(self.grid, len(self.queries.kind))
         self._index_stale = True
         self._fitted_to, self._outside = self.live_count, 0.0
 
-    def _make_room_for_objects(self) -> None:
-        room = len(self._objects.x)
+    def make_room(self) -> None:
+        """Have columns as long as the table of ids; `step` does this by itself."""
+        room = len(self.objects.x)
         if room < len(self.object_table.rank):
             larger = empty_objects(len(self.object_table.rank))
-            for new, old in zip(larger, self._objects, strict=True):
+            for new, old in zip(larger, self.objects, strict=True):
                 new[:room] = old
-            self._objects = larger
-            self._grid = with_room(self._grid, len(larger.x))
-        if self._objects.rank is not self.object_table.rank:
-            self._objects = self._objects._replace(rank=self.object_table.rank)
+            self.objects = larger
+            self.grid = with_room(self.grid, len(larger.x))
+        if self.objects.rank is not self.object_table.rank:
+            self.objects = self.objects._replace(rank=self.object_table.rank)
 
     def _make_room_for_queries(self) -> None:
-        room = len(self._queries.kind)
+        room = len(self.queries.kind)
         if room >= len(self.query_table.rank):
             return
         larger = empty_queries(len(self.query_table.rank))
-        for new, old in zip(larger, self._queries, strict=True):
+        for new, old in zip(larger, self.queries, strict=True):
             new[:room] = old
-        self._queries = larger
-        self._index = empty_index(self._grid, len(larger.kind))
+        self.queries = larger
+        self._index = empty_index(self.grid, len(larger.kind))
         self._index_stale = True
 
     def _enlarge_pool(self) -> None:
-        queries, old = self._queries, self._pool
+        queries, old = self.queries, self.pool
         rows = np.flatnonzero(queries.held > 0)
         needed = int(queries.held[rows].sum())
-        self._pool = np.zeros(3 * needed + 2 * self.live_count + 1024, np.int32)
+        self.pool = np.zeros(3 * needed + 2 * self.live_count + 1024, np.int32)
         queries.room[:] = 0
         at = 0
         for row in rows.tolist():
             start, count = int(queries.start[row]), int(queries.held[row])
-            self._pool[at : at + count] = old[start : start + count]
+            self.pool[at : at + count] = old[start : start + count]
             queries.start[row], queries.room[row] = at, count
             at += count
         self._pool_used = at

@@ -8,7 +8,7 @@ Where the figures leave something open:
 - the last position of an object in the answer or the cache is kept, also when nothing else happens, as a moving query
   tests it again later;
 - an object that leaves the answer of a dynamic query stays a candidate while the area is updated (figure 4b: the region
-of a nearest-neighbour query is extended to the object that moved away, if no nearer one is known);
+  of a nearest-neighbour query is extended to the object that moved away, if no nearer one is known);
 - a moving query whose focal object has not reported, or is disconnected, has no area: it takes no objects in until its
   focal object reports.
 """

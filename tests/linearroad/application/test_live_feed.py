@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arterial.engine.sources.source import Ask, Part, Progress
+from arterial.engine.sources.source import Ask, Part
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.feed import ROAD_KEY
 from arterial.linearroad.application.live_feed import LiveFeed, LiveReportFeed, LiveRequestFeed
@@ -67,7 +67,7 @@ def test_seconds_wait_for_the_clock(tmp_path: Path) -> None:
     assert reports.plan(reports.begin(), Ask(999.0, 10)) == reports.begin()  # and the clock does not start
     taking.feed(b"".join(f"0,{t},7,55,0,1,0,20,105700,-1,-1,-1,-1,-1,-1\n".encode() for t in (4, 5, 6, 7)))
     after = reports.plan(reports.begin(), Ask(1000.1, 10))  # second 4 came at 1000, so 5 is due at 1000.5
-    assert after == Progress({"second": 5, "warm up": 0}, 4)
+    assert (after.position["second"], after.position["warm up"], after.through) == (5, 0, 4)
     assert reports.waiting(after, 1000.1) == 3
     assert reports.plan(after, Ask(1000.6, 10)).through == 5
     assert reports.plan(after, Ask(2000.0, 10)).through == 6  # second 7 is not complete

@@ -7,6 +7,7 @@ import typer
 from arterial.cli.moving.experiments import experiments
 from arterial.cli.moving.generate import generate
 from arterial.cli.moving.run import run
+from arterial.cli.moving.sumo import sumo
 
 moving = typer.Typer(
     help="Moving objects: range and nearest-neighbour queries that follow you.",
@@ -15,3 +16,4 @@ moving = typer.Typer(
 moving.command()(experiments)
 moving.command()(generate)
 moving.command()(run)
+moving.command()(sumo)

@@ -60,14 +60,14 @@ def _pipelines(page: Page, results: Results) -> None:
         f"join sees {fewest:,.0f} times fewer tuples at 2 %, and {most:,.1f} times fewer at 64 %.",
     )
     pushed = {
-        "pushed down, standing": (percent, counts.stationary),
-        "pushed down, moving": (percent, counts.moving),
+        "pushed, standing": (percent, counts.stationary),
+        "pushed, moving": (percent, counts.moving),
     }
     page.plots(
         [
             (
                 lines(
-                    {"application level": (percent, [level] * len(percent)), **pushed},
+                    {"on top": (percent, [level] * len(percent)), **pushed},
                     x="selectivity of the area, %",
                     y="tuples",
                     size=HALF,

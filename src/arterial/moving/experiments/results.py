@@ -67,7 +67,10 @@ def run_experiments(scale: Scale, progress: Callable[[int], None] = lambda done:
     delays = measure_delays(objects=scale.objects, tuples=scale.tuples)
     progress(1)
     selectivities = measure_selectivity(
-        objects=scale.objects, units=scale.units, unit_seconds=scale.unit_seconds, kilometres=scale.kilometres
+        objects=scale.objects,
+        units=max(scale.units // 10, 20),
+        unit_seconds=scale.unit_seconds,
+        kilometres=scale.kilometres,
     )
     progress(1)
     accuracies = measure_accuracy(
