@@ -68,6 +68,7 @@ def test_mistakes_are_told(words: tuple[str, ...], said: str, tmp_path: Path) ->
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path) -> None:
     words = ["run", EXAMPLE, "-s", f"reports={reports}", "-o", "out", "--train-size", "400", "--merge", "--json"]
     command = [sys.executable, "-m", "arterial", *words]

@@ -87,6 +87,7 @@ def test_a_stateful_network_on_a_cluster(cluster: str, tmp_path: Path) -> None:
     assert all("Asked to launch executor" in log for log in logs), "both workers should have worked"
 
 
+@pytest.mark.slow
 def test_without_a_java_of_the_users(tmp_path: Path) -> None:
     """The Java that is bundled as a package runs a stateful network."""
     from tests.engine.recover import tuples

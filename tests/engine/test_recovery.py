@@ -112,6 +112,7 @@ def test_the_driver_is_killed_twenty_times(tmp_path: Path) -> None:
     assert _parts(tmp_path) == _parts(tmp_path / "calm")
 
 
+@pytest.mark.slow
 def test_a_python_worker_is_killed(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     tuples(STEPS * TRAIN_SIZE).write_parquet(tmp_path / "data.parquet")
     process = _start(tmp_path)
@@ -151,6 +152,7 @@ def _small_disk(folder: Path, size: str) -> Iterator[None]:
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
+@pytest.mark.slow
 def test_the_disk_is_full_during_a_checkpoint(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     tuples(STEPS * TRAIN_SIZE).write_parquet(tmp_path / "data.parquet")
     disk = tmp_path / "disk"

@@ -81,6 +81,7 @@ def _check(city: Path, tmp_path: Path, kills: int) -> None:
     assert [path.name for path in parts.iterdir()] == ["journal.json"]
 
 
+@pytest.mark.slow
 def test_killed_twice(city: Path, tmp_path: Path) -> None:
     _check(city, tmp_path, 2)
 
