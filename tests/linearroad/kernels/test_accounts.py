@@ -26,7 +26,8 @@ def test_balances() -> None:
         who = rng.integers(0, 42, 5) * 2**33
         if start % 70 == 0:
             state.memo.clear()
-        given = settle(state, Charges(vid, time, toll), Requests(asked, who, np.arange(5)))
+        nowhere = np.zeros(size, np.int32)
+        given = settle(state, Charges(vid, time, toll, nowhere, nowhere), Requests(asked, who, np.arange(5)))
         for row in range(5):
             mine = [(t, amount) for t, v, amount in booked if v == who[row] and t <= asked[row]]
             last = mine[-1][0] if mine and asked[row] - mine[-1][0] <= 60 else asked[row]
@@ -35,7 +36,8 @@ def test_balances() -> None:
 
 def test_a_charge_after_the_request_of_the_same_train() -> None:
     one = np.array([1])
-    given = settle(MemoryState(), Charges(one, np.array([30]), np.array([8])), Requests(np.array([29]), one, one))
+    charge = Charges(one, np.array([30]), np.array([8]), one, one)
+    given = settle(MemoryState(), charge, Requests(np.array([29]), one, one))
     assert (given.result_time.tolist(), given.balance.tolist()) == ([29], [0])
 
 
