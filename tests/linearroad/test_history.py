@@ -17,6 +17,7 @@ import pytest
 from arterial.errors import ArterialError, DataError, MachineError
 from arterial.linearroad import history as history_module
 from arterial.linearroad import history_tasks
+from arterial.linearroad.event_files import write_city
 from arterial.linearroad.events import EVENT_SCHEMA
 from arterial.linearroad.history import HistoryFacts, Wanted, counted, make_history
 from arterial.linearroad.history_tables import SEGMENT_HISTORY, TOLL_HISTORY
@@ -219,6 +220,7 @@ def test_a_data_set_says_whose_history_is_wanted(spark: SparkSession, tmp_path: 
     ]
     events(tmp_path / "events/xway-000.parquet", rows[:3])
     events(tmp_path / "events/xway-001.parquet", rows[1:])
+    write_city(tmp_path, {})
     wanted = wanted_by(spark, tmp_path)
     assert list(zip(wanted.vid.tolist(), wanted.xway.tolist(), strict=True)) == [(4, 0), (5, 1), (5, 3)]
     assert wanted.xways == (0, 1, 3, 6)
@@ -228,6 +230,7 @@ def test_data_sets_that_are_none(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="nowhere"):
         wanted_by(spark, tmp_path / "nowhere")
     events(tmp_path / "events/xway-000.parquet", [{"type": 2, "vid": 1, "qid": 1}])
+    write_city(tmp_path, {})
     with pytest.raises(DataError, match="a history needs vehicles"):
         wanted_by(spark, tmp_path)
 
