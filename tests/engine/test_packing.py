@@ -121,3 +121,30 @@ def test_notes() -> None:
         said, payload = unpack_note(packed)
         assert said == {"step": 3}
         assert payload.to_pybytes() == b"abc"
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "timestamp", "float64", "bool", "string"])
+@pytest.mark.parametrize("spread", ["little", "some", "much", "all", "one", "null"])
+def test_narrow_columns_come_back_wide(kind: str, spread: str) -> None:
+    schema = Schema.of({"time": "int64", "value": kind})
+    bits = {"int8": 8, "int16": 16, "int32": 32}.get(kind, 64)
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    order = np.arange(1000)
+    values: list[int | None] = {
+        "little": [int(n) % 200 - 100 for n in order],
+        "some": [max(min(int(n) * 60 - 30_000, most), least) for n in order],
+        "much": [max(min(int(n) * 4_000_000 - 5, most), least) for n in order],
+        "all": [least if n % 2 else most for n in order],
+        "one": [7 for _ in order],
+        "null": [None if n % 3 else int(n) % 100 for n in order],
+    }[spread]
+    whole = pl.Series(values, dtype=pl.Int64)
+    column = whole != 0 if kind == "bool" else whole.cast(schema["value"].polars)
+    tuples = pl.DataFrame({"time": order, "value": column})
+    channels = {7: Channel(7, Port("a", "out"), Stream(schema, "time"), -1, 0, Where.ONE, Route.FIRST, Merge.SEQUENCE)}
+    packed = pack(Consignment(1, 0, 0.0, (Parcel(7, 0, 0, Train(tuples, 3)),)), channels)
+    (got,) = unpack(packed, channels).parcels
+    assert got.train.tuples.equals(tuples, null_equal=True)
+    assert got.train.tuples.schema == tuples.schema
+    if spread == "little" and kind in ("int16", "int32", "int64", "timestamp"):
+        assert len(packed) < 1000 * (2 + 1) + 1500

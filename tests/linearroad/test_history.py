@@ -204,6 +204,7 @@ def test_a_history_is_replaced_only_on_demand(
 
 def events(path: Path, rows: list[dict[str, int]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
+    (path.parent.parent / "city.json").write_text("{}")
     columns = {name: [row.get(name, -1) for row in rows] for name in EVENT_SCHEMA.names}
     pa.parquet.write_table(pa.table(columns, schema=EVENT_SCHEMA), path)
     return path

@@ -64,9 +64,10 @@ def _spark_plan(plan: Plan) -> str:
 
     from arterial.engine.datasource import read_sources
     from arterial.engine.failures import FAIL
+    from arterial.engine.packed import PackedWork
     from arterial.engine.session import spark_session
     from arterial.engine.step import add_levels
-    from arterial.engine.work import PackedWork, Work
+    from arterial.engine.work import Work
 
     session = spark_session("arterial explain", settings={"spark.sql.shuffle.partitions": str(plan.shards)})
     work = PackedWork.of(Work("explain", plan, {}, {}, FAIL, ""))

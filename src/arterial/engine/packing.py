@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 from arterial.engine.arrivals import Parcel
+from arterial.engine.narrow import Hint, narrow, narrow_types, widen
 from arterial.engine.plan import Channel
 from arterial.network.schema import Schema, Type
 from arterial.network.state import Chunk
@@ -30,7 +31,7 @@ FRAME = b"AD1\n"
 
 _ALIGN = 64
 _LENGTH = struct.Struct("<I")
-_schemas: dict[Schema, pa.Schema] = {}
+_schemas: dict[object, pa.Schema] = {}
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,14 @@ def pack(consignment: Consignment, channels: Mapping[int, Channel]) -> bytes:
     parts: list[Any] = []
     listed = []
     for parcel in consignment.parcels:
-        packed = pack_tuples(parcel.train.tuples, channels[parcel.channel].stream.schema) if len(parcel.train) else b""
+        packed: Any = b""
+        hints: list[Hint] = []
+        if len(parcel.train):
+            schema = channels[parcel.channel].stream.schema
+            tuples, hints = narrow(parcel.train.tuples, schema)
+            packed = pack_tuples(tuples, schema, hints)
         parts.append(packed)
-        listed.append([parcel.channel, parcel.sender, parcel.receiver, parcel.train.through, len(packed)])
+        listed.append([parcel.channel, parcel.sender, parcel.receiver, parcel.train.through, hints, len(packed)])
     header = {
         "step": consignment.step,
         "level": consignment.level,
@@ -68,8 +74,9 @@ def unpack(packed: bytes, channels: Mapping[int, Channel]) -> Consignment:
     """The consignment that was packed; its tuples lie in the given bytes."""
     header, parts = _part(packed, lambda header: [length for *_, length in header["parcels"]])
     parcels = []
-    for (channel, sender, receiver, through, _), part in zip(header["parcels"], parts, strict=True):
-        tuples = unpack_tuples(part, channels[channel].stream.schema)
+    for (channel, sender, receiver, through, hints, _), part in zip(header["parcels"], parts, strict=True):
+        schema = channels[channel].stream.schema
+        tuples = widen(unpack_tuples(part, schema, hints), schema, hints)
         parcels.append(Parcel(channel, sender, receiver, Train(tuples, through)))
     return Consignment(header["step"], header["level"], header["born"], tuple(parcels), header["version"])
 
@@ -94,29 +101,31 @@ def unpack_note(packed: bytes) -> tuple[dict[str, Any], pa.Buffer]:
     return header["said"], parts[0]
 
 
-def pack_tuples(tuples: pl.DataFrame, schema: Schema) -> pa.Buffer:
+def pack_tuples(tuples: pl.DataFrame, schema: Schema, hints: Sequence[Hint] = ()) -> pa.Buffer:
     """Tuples as an Arrow record batch without schema or compression."""
     table = tuples.to_arrow(compat_level=_compatibility(schema)).combine_chunks()
-    wanted = arrow_schema(schema)
+    wanted = arrow_schema(schema, hints)
     if table.schema != wanted:
         table = table.select(wanted.names).cast(wanted)
     return table.to_batches()[0].serialize()
 
 
-def unpack_tuples(packed: pa.Buffer, schema: Schema) -> pl.DataFrame:
+def unpack_tuples(packed: pa.Buffer, schema: Schema, hints: Sequence[Hint] = ()) -> pl.DataFrame:
     """The tuples that were packed, without copying them."""
     if len(packed) == 0:
         return schema.empty()
-    frame = pl.from_arrow(pa.ipc.read_record_batch(packed, arrow_schema(schema)))
+    frame = pl.from_arrow(pa.ipc.read_record_batch(packed, arrow_schema(schema, hints)))
     assert isinstance(frame, pl.DataFrame)
     return frame
 
 
-def arrow_schema(schema: Schema) -> pa.Schema:
+def arrow_schema(schema: Schema, hints: Sequence[Hint] = ()) -> pa.Schema:
     """The Arrow types of the columns on their way."""
-    if schema not in _schemas:
-        _schemas[schema] = schema.empty().to_arrow(compat_level=_compatibility(schema)).schema
-    return _schemas[schema]
+    known = (schema, tuple((name, size) for name, _, size in hints))
+    if known not in _schemas:
+        empty = schema.empty().cast(pl.Schema({**schema.polars(), **narrow_types(hints)}))
+        _schemas[known] = empty.to_arrow(compat_level=_compatibility(schema)).schema
+    return _schemas[known]
 
 
 def _compatibility(schema: Schema) -> pl.CompatLevel:

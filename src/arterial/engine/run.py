@@ -15,12 +15,14 @@ from typing import IO, TYPE_CHECKING, Any
 from arterial.engine import control
 from arterial.engine.binding import bind_sinks, bind_sources, check_bindings
 from arterial.engine.compile import compile_network
-from arterial.engine.datasource import ENDED, STOPPED, read_sources
+from arterial.engine.datasource import read_sources
 from arterial.engine.failures import FAIL
 from arterial.engine.lock import lock_checkpoint, note_owner
 from arterial.engine.manifest import Made, check_manifest, write_manifest
+from arterial.engine.packed import PackedWork
 from arterial.engine.packing import NOTE, unpack_note, unpack_tuples
 from arterial.engine.plan import Plan
+from arterial.engine.planning import ENDED, STOPPED
 from arterial.engine.session import spark_session
 from arterial.engine.sinks.frames import FrameSink, frame_of
 from arterial.engine.sinks.memory import MemorySink
@@ -33,7 +35,7 @@ from arterial.engine.step import add_levels
 from arterial.engine.task import fed_by
 from arterial.engine.troubles import as_run_error
 from arterial.engine.versions import check_successor, keep_network, kept_networks, offer
-from arterial.engine.work import PackedWork, Work
+from arterial.engine.work import Work
 from arterial.errors import ArterialError, RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import Train

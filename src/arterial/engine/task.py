@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import base64
 import os
-import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from arterial.engine.arrivals import Parcel
 from arterial.engine.failures import Reject
-from arterial.engine.packing import FRAME, NOTE, Consignment, pack, pack_note, pack_tuples
+from arterial.engine.packed import PackedWork
+from arterial.engine.packing import FRAME, NOTE, Consignment, address, pack, pack_note, pack_tuples, unpack
 from arterial.engine.plan import HEAD
 from arterial.engine.sinks.sink import Delivery
+from arterial.engine.sources.source import Part, Progress
+from arterial.engine.state import SlotState, Store
 from arterial.engine.superbox import Outcome, run_level
 from arterial.engine.work import Work
-from arterial.errors import ArterialError, RunError
+from arterial.errors import RunError
 from arterial.network.network import Port
 from arterial.network.state import MemoryState, State
 from arterial.network.train import Train
@@ -26,7 +28,7 @@ from arterial.network.train import Train
 Row = tuple[int, bytes]
 """The integer that stands for a slot, and what goes there."""
 
-_ERROR = re.compile(r"arterial-error<([A-Za-z0-9+/=]+)>")
+_ROWS = pa.schema([("slot", pa.int32()), ("packed", pa.binary())])
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,16 @@ class Step:
     born: float
 
 
+def read_step(work: Work, before: Mapping[str, Progress], after: Mapping[str, Progress], slot: int) -> dict[str, Train]:
+    """What a slot reads of each source between two positions."""
+    trains = {}
+    for name, source in work.sources.items():
+        key = work.plan.source_keys[name] if name in work.plan.split_sources else None
+        tuples = source.read(before[name], after[name], Part(slot, work.plan.shards, key))
+        trains[name] = Train(tuples, after[name].through)
+    return trains
+
+
 def run_head(
     work: Work, step: Step, sources: Mapping[str, Train], waiting: Mapping[str, int | None] | None = None
 ) -> list[Row]:
@@ -45,6 +57,22 @@ def run_head(
     began = time.perf_counter()
     outcome = run_level(work.plan, HEAD, step.slot, [], _no_state, sources=sources, policy=work.policy)
     return _hand_on(work, HEAD, step, outcome, began, {"waiting": waiting or {}})
+
+
+def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes], store: Store) -> list[Row]:
+    """Run a level in the slot that a key of Spark stands for; what is for other levels passes."""
+    addresses = [address(packed) for packed in arrived]
+    sent = [(key, packed) for packed, (to, _) in zip(arrived, addresses, strict=True) if to != level]
+    versions = [version for to, version in addresses if to == level]
+    if not versions:
+        return sent
+    work = packed_work.load(versions[0])
+    slot = work.keys.index(key)
+    mine = [unpack(packed, work.channels) for packed, (to, _) in zip(arrived, addresses, strict=True) if to == level]
+    state = SlotState((work.run, level, slot), store)
+    step = Step(mine[0].step, slot, min(consignment.born for consignment in mine))
+    parcels = [parcel for consignment in mine for parcel in consignment.parcels]
+    return sent + run_step(work, level, step, parcels, state.of, state.save)
 
 
 def run_step(
@@ -59,6 +87,12 @@ def run_step(
     began = time.perf_counter()
     outcome = run_level(work.plan, level, step.slot, parcels, states, policy=work.policy)
     return _hand_on(work, level, step, outcome, began, save())
+
+
+def record_batch(rows: list[Row]) -> pa.RecordBatch:
+    """Rows as Spark takes them from a source."""
+    slots = pa.array([to for to, _ in rows], pa.int32())
+    return pa.RecordBatch.from_arrays([slots, pa.array([packed for _, packed in rows], pa.binary())], schema=_ROWS)
 
 
 def _hand_on(
@@ -135,19 +169,3 @@ def _write_rejects(work: Work, level: int, step: Step, rejects: list[Reject]) ->
 
 def _no_state(box: str) -> State:
     return MemoryState()
-
-
-@contextmanager
-def errors_for_the_driver() -> Iterator[None]:
-    """Turn an error that is the user's to mend into one whose message survives the way through Spark."""
-    try:
-        yield
-    except ArterialError as mistake:
-        message = base64.b64encode(str(mistake).encode()).decode()
-        raise RuntimeError(f"arterial-error<{message}>") from None
-
-
-def error_from_task(text: str) -> str | None:
-    """The message of an error that a task turned, out of all that Spark wrapped around it."""
-    found = _ERROR.search(text)
-    return base64.b64decode(found.group(1)).decode() if found else None

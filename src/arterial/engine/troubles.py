@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from arterial.engine.task import error_from_task
+from arterial.engine.crossing import error_from_task
 from arterial.errors import ArterialError, RunError
 
 ERROR_FILE = "error.txt"

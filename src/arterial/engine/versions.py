@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from arterial.engine.control import write_whole
+from arterial.engine.packed import PackedWork, work_file
 from arterial.engine.plan import Plan, Superbox
-from arterial.engine.work import PackedWork, Work, work_file
+from arterial.engine.work import Work
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
 

@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from arterial.engine.arrivals import Parcel
 from arterial.engine.compile import raw_port
+from arterial.engine.crossing import errors_for_the_driver
+from arterial.engine.packed import ROW_SCHEMA, PackedWork
 from arterial.engine.packing import Consignment, pack
-from arterial.engine.task import errors_for_the_driver
-from arterial.engine.work import ROW_SCHEMA, PackedWork
 from arterial.errors import RunError
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, Train
