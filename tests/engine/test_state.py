@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from arterial.engine.shelf import PLACE, clear_shelf, make_shelf
 from arterial.engine.state import SlotState, forget_cache
 
 
@@ -129,3 +130,37 @@ def test_a_memo_is_kept_only_while_this_worker_has_the_slot(store: Store) -> Non
     got = back.of("sum").get("table")
     assert isinstance(got, pl.DataFrame)
     assert got.height == 2
+
+
+def test_another_worker_finds_chunks_on_the_shelf(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(PLACE, raising=False)
+    folder = make_shelf()
+    assert folder is not None
+    try:
+        slot = store.open()
+        slot.of("sum").put("table", "a", LARGE)
+        slot.of("sum").put("table", "b", LARGE)
+        slot.save()
+        forget_cache()
+        slot = store.open()
+        found = slot.of("sum").get("table", "a")
+        assert found is not None
+        assert np.array_equal(found["n"], LARGE["n"])
+        assert store.calls == ["get index"]
+        # What an attempt laid there that was never committed is passed over.
+        before = dict(store.chunks)
+        slot.of("sum").put("table", "a", {"n": np.arange(20_000)})
+        slot.save()
+        store.chunks = before
+        forget_cache()
+        again = store.open().of("sum").get("table", "a")
+        assert again is not None
+        assert np.array_equal(again["n"], LARGE["n"])
+        assert store.calls == ["get index", "get"]
+        slot = store.open()
+        slot.of("sum").drop("table", "b")
+        slot.save()
+        assert len(list(folder.iterdir())) == 1
+    finally:
+        clear_shelf(folder)
+    assert not folder.exists()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import math
+import shutil
 import socket
 import threading
 import time
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from arterial.errors import ArterialError, DataError
@@ -112,6 +115,18 @@ def test_replicas_are_disjoint_and_map_back(data: Data) -> None:
     replicated = twice.events(data.read(0, 3), [1])
     assert twice.original_vid(replicated["vid"].to_numpy()).tolist() == data.read(0, 3)["vid"].to_pylist()
     assert isinstance(replicated, pa.Table)
+
+
+def test_replicas_are_disjoint_where_files_have_no_statistics_of_their_numbers(data: Data, tmp_path: Path) -> None:
+    """As the simulator writes them: only for the time."""
+    city = tmp_path / "city"
+    shutil.copytree(data.folder, city)
+    for path in open_data(city).parquet_files.values():
+        events = pq.read_table(path)
+        moved = pc.add(events["vid"], pa.scalar(123_456, pa.int64())).cast(events.schema.field("vid").type)
+        events = events.set_column(events.schema.get_field_index("vid"), events.schema.field("vid"), moved)
+        pq.write_table(events, path, write_statistics=["time"])
+    assert Replication.of(open_data(city), 3) == Replication(times=3, vid_step=1_000_000, xway_step=2, qid_step=10)
 
 
 def test_pace_sleeps_until_due() -> None:

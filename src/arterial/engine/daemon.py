@@ -18,6 +18,8 @@ import pyspark.sql.streaming.stateful_processor
 import pyspark.worker  # noqa: F401
 from pyspark import daemon
 
+from arterial.engine.shelf import clear_shelf, make_shelf
+
 _run_worker = daemon.worker
 
 
@@ -31,6 +33,10 @@ def _worker(sock: socket.socket, authenticated: bool) -> int:
 
 if __name__ == "__main__":
     daemon.worker = _worker
+    shelf = make_shelf()
     gc.collect()
     gc.freeze()
-    daemon.manager()
+    try:
+        daemon.manager()
+    finally:
+        clear_shelf(shelf)

@@ -3,8 +3,8 @@
 One `MapState` holds it all. Under the empty key lies the index: which chunks there are, the stamp of the step that
 wrote each, and the small ones whole; under their names the others. A worker keeps what it decoded under the same
 stamps in a cache of the process, so a step costs one read and, if it changed anything, one write, plus one for each
-large chunk it touched. A worker that lost its turn reads again. A state variable costs Spark some milliseconds in
-every step and slot, so there is only one.
+large chunk it touched. A worker that lost its turn looks on the machine's shelf (`shelf`), then reads again. A state
+variable costs Spark some milliseconds in every step and slot, so there is only one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from arterial.engine import shelf
 from arterial.engine.packing import pack_chunk, unpack_chunk
 from arterial.network.state import Chunk
 
@@ -58,6 +59,7 @@ class SlotState:
 
     def __init__(self, identity: object, store: Store) -> None:
         self._store = store
+        self._owner = repr(identity)
         found = store.getValue(_INDEX)
         self._stamp, self._index, self._inline = _read_index(found[0] if found else None)
         self._kept = _cache.setdefault(identity, _Kept())
@@ -82,14 +84,15 @@ class SlotState:
         if key in self._kept.chunks:
             return self._kept.chunks[key][1]
         if key in self._inline:
-            packed = self._inline[key]
+            chunk = unpack_chunk(self._inline[key])
+        elif (lying := shelf.find(self._owner, key, self._index[key])) is not None:
+            chunk = unpack_chunk(lying)
         else:
             found = self._store.getValue((key,))
             self.reads += 1
             if found is None:
                 raise AssertionError(f"the state store lost the chunk {key!r}")
-            packed = found[0]
-        chunk = unpack_chunk(bytes(packed))
+            chunk = unpack_chunk(bytes(found[0]))
         self._kept.chunks[key] = (self._index[key], chunk)
         return chunk
 
@@ -121,6 +124,7 @@ class SlotState:
             if key not in self._index:
                 if not was_inline:
                     self._store.removeKey((key,))
+                    shelf.take_away(self._owner, key)
                     self.writes += 1
                 continue
             self._index[key] = stamp
@@ -131,6 +135,7 @@ class SlotState:
                 self._inline[key] = packed
             else:
                 self._store.updateValue((key,), (packed,))
+                shelf.lay(self._owner, key, stamp, packed)
                 self.writes += 1
         self._store.updateValue(_INDEX, (_write_index(stamp, self._index, self._inline),))
         self._kept.stamp = stamp

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from arterial.errors import ArterialError
 from arterial.linearroad.data import Data
@@ -41,13 +41,8 @@ class Replication:
         """Steps that keep the replicas of this data apart."""
         if times < 1:
             raise ArterialError(f"--replicate must be 1 or more, got {times}")
-        highest = dict.fromkeys(("vid", "xway", "qid"), 0)
-        for path in data.parquet_files.values():
-            meta = pq.ParquetFile(path).metadata
-            for place, name in enumerate(meta.schema.names):
-                if name in highest:
-                    groups = (meta.row_group(group).column(place).statistics for group in range(meta.num_row_groups))
-                    highest[name] = max([highest[name], *(group.max for group in groups if group is not None)])
+        numbers = pl.scan_parquet(list(data.parquet_files.values())).select(pl.col("vid", "xway", "qid").max())
+        highest = {name: value or 0 for name, value in numbers.collect().row(0, named=True).items()}
         # Round numbers, so that a person can see in an answer which replica it belongs to.
         vid_step, qid_step = (_next_power_of_ten(highest[name]) for name in ("vid", "qid"))
         return cls(times, vid_step, highest["xway"] + 1, qid_step)
