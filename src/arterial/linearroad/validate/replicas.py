@@ -1,8 +1,7 @@
 """Data that was run several times over, with vehicles, expressways and query ids of its own each time.
 
-A run with `--replicate K` raises the numbers of replica r by r steps: for vehicles and query ids the least power of ten
-above the greatest, for expressways the greatest plus one. What is right for the data is right for each replica, so it
-is worked out once.
+A run with `--replicate K` raises the numbers of replica r by r steps. What is right for the data is right for each
+replica, so it is worked out once.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 
-from arterial.errors import DataError
+from arterial.linearroad.replicate import Replication
 
 if TYPE_CHECKING:
     from arterial.linearroad.data import Data
@@ -57,24 +55,7 @@ class Replicas:
 
 def replicas_of(data: Data, times: int) -> Replicas:
     """The replicas of a data set."""
-    if times < 1:
-        raise DataError(f"--replicate must be 1 or more, got {times}.")
     if times == 1:
         return Replicas(share=2 * len(data.xways))
-    greatest = dict.fromkeys(("vid", "qid", "xway"), 0)
-    for file in data.parquet_files.values():
-        meta = pq.read_metadata(file)
-        for place, name in enumerate(meta.schema.names):
-            if name in greatest:
-                told = [meta.row_group(group).column(place).statistics for group in range(meta.num_row_groups)]
-                greatest[name] = max([greatest[name], *(one.max for one in told if one is not None)])
-    return Replicas(
-        times, _power_above(greatest["vid"]), _power_above(greatest["qid"]), greatest["xway"] + 1, len(data.xways)
-    )
-
-
-def _power_above(number: int) -> int:
-    step = 10
-    while step <= number:
-        step *= 10
-    return step
+    apart = Replication.of(data, times)
+    return Replicas(times, apart.vid_step, apart.qid_step, apart.xway_step, len(data.xways))
