@@ -32,18 +32,19 @@ def write_page(told: dict[str, Any], path: Path) -> None:
         sorted(told["trials"], key=lambda t: t["expressways"]),
     )
     page = Page("Linear Road rating", f"{settings['system']} · profile {settings['profile']} · {settings['mode']} mode")
-    hardware = f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB"
+    hardware = f"{machine['cores']} cores, {machine['memory_gib']} GiB"
     page.verdict(f"L = {told['rating']:g}", good=told["rating"] > 0, detail=_mode(settings))
     best = next((trial for trial in trials if trial["expressways"] == told["rating"]), None)
-    tiles = [Tile("hardware", hardware)]
+    tiles = [Tile(str(machine["processor"]), hardware)]
     if best:
         tiles += [
             Tile("reports a second", f"{best.get('reports_per_second', 0):,}"),
             Tile("busy cores", f"{best['cores']:.1f}"),
             Tile("memory", f"{best['memory'] / 2**30:.1f} GiB"),
-            Tile("L was made of", best["made_of"]),
         ]
     page.tiles(tiles)
+    if best:
+        page.text(f"L = {told['rating']:g} was made of {best['made_of']}.")
     page.section("Trials")
     page.table(
         [
@@ -79,9 +80,9 @@ def _row(trial: dict[str, Any]) -> list[Any]:
         f"{r['worst']:.2f} / {r['p99']:.2f}" if (r := responses.get(name)) and r["answers"] else "–"
         for name in TABLE_OF_TYPE.values()
     ]
-    verdict = "passes" if trial["passed"] else "fails"
+    verdict = "passes" if trial["passed"] else "breaks down" if "broke_down" in trial else "fails"
     rate = f"{trial.get('reports_per_second', 0):,}"
-    return [f"{trial['expressways']:g}", verdict, trial["made_of"], rate, *times, f"{trial['cores']:.1f}"]
+    return [f"{trial['expressways']:g}", verdict, trial["made_of"], rate, *times, f"{trial.get('cores', 0):.1f}"]
 
 
 def _responses(trials: list[dict[str, Any]]) -> Figure:

@@ -11,8 +11,15 @@ import polars as pl
 
 from arterial.errors import ArterialError, RunError
 from arterial.linearroad.data import Data
-from arterial.linearroad.event_files import PARQUET_FOLDER, parquet_name, write_city, writing
-from arterial.linearroad.events import POSITION_REPORT
+from arterial.linearroad.event_files import (
+    CITY_FILE,
+    PARQUET_FOLDER,
+    parquet_name,
+    write_city,
+    write_events_parquet,
+    writing,
+)
+from arterial.linearroad.events import EVENT_SCHEMA, POSITION_REPORT
 from arterial.linearroad.rate.ladder import next_rung, rating, rungs
 from arterial.linearroad.rate.meter import machine
 from arterial.linearroad.rate.trial import Plan, run_trial
@@ -30,7 +37,7 @@ def rate(
     settings = _settings(plan, mode)
     trials = _remembered(path, settings)
     ladder = rungs(highest)
-    if not plan.half.exists():
+    if not (plan.half / CITY_FILE).exists():
         write_half(Data(plan.data, plan.data), plan.half)
     while (rung := next_rung(ladder, {t["expressways"]: t["passed"] for t in trials}, start)) is not None:
         outcome = run_trial(plan, rung)
@@ -48,8 +55,9 @@ def write_half(data: Data, folder: Path) -> None:
     east = reports.filter(pl.col("dir") == 0)["vid"].unique()
     kept = events.filter(pl.col("vid").is_in(east.implode()) & ~pl.col("vid").is_in(west.implode()))
     with writing(folder):
-        (folder / PARQUET_FOLDER).mkdir(parents=True)
-        kept.write_parquet(folder / PARQUET_FOLDER / parquet_name(data.xways[0]), row_group_size=32_768)
+        (folder / PARQUET_FOLDER).mkdir(parents=True, exist_ok=True)
+    table = kept.select(EVENT_SCHEMA.names).to_arrow().cast(EVENT_SCHEMA)
+    write_events_parquet(folder / PARQUET_FOLDER / parquet_name(data.xways[0]), [table])
     write_city(folder, {**data.facts, "xways": 0.5, "half_of": str(data.path)})
 
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from arterial.errors import RunError
+from arterial.linearroad.answers import TABLE_OF_TYPE
+from arterial.linearroad.event_files import PARQUET_FOLDER
+from arterial.linearroad.events import POSITION_REPORT
 from arterial.linearroad.rate.meter import Meter
 
 LOG_LINES = 15
@@ -56,7 +61,17 @@ def run_trial(plan: Plan, expressways: float) -> dict[str, Any]:
     ]
     window = ["--from", str(plan.begin), "--until", str(plan.until)]
     run = _our_run if plan.system is None else _their_run
-    usage = run(plan, folder, data, replicas, history, window)
+    try:
+        usage = run(plan, folder, data, replicas, history, window)
+    except RunError as fault:
+        # A system that breaks down at this L does not pass it.
+        return {
+            "expressways": expressways,
+            "passed": False,
+            "made_of": _made_of(plan, data, replicas),
+            "broke_down": str(fault),
+            "responses": {},
+        }
     judged = _arterial(
         folder / "validate.log",
         *("validate", "--data", str(data), "--output", str(folder / "answers"), "--replicate", str(replicas)),
@@ -67,7 +82,9 @@ def run_trial(plan: Plan, expressways: float) -> dict[str, Any]:
     outcome = {
         "expressways": expressways,
         "passed": verdict["passes"],
-        "made_of": f"{replicas} replicas of {data.name}" if replicas > 1 else data.name,
+        "made_of": _made_of(plan, data, replicas),
+        "reports_per_second": _reports_per_second(plan, data, replicas),
+        "responses": _responses(verdict),
         "verdict": verdict,
         **usage,
     }
@@ -76,20 +93,20 @@ def run_trial(plan: Plan, expressways: float) -> dict[str, Any]:
     return outcome
 
 
+def _made_of(plan: Plan, data: Path, replicas: int) -> str:
+    """How L was made up, as a reader of the rating must know it."""
+    part = "half an expressway" if data == plan.half else f"{plan.xways:g} expressway(s)"
+    return f"{part}, simulated" if replicas == 1 else f"{part}, simulated, replicated {replicas} times"
+
+
 def _our_run(
     plan: Plan, folder: Path, data: Path, replicas: int, history: list[str], window: list[str]
 ) -> dict[str, Any]:
     words = ["run", "--data", str(data), "--out", str(folder / "answers"), "--replicate", str(replicas), "--speed", "1"]
     words += ["--profile", plan.profile, "--dialect", plan.dialect, "--json", *history, *window]
-    said: dict[str, Any] = {}
-    log = _arterial(folder / "run.log", *words, usage=said)
-    figures = json.loads(log)
-    return {
-        **said,
-        "reports_per_second": _window_rate(figures, plan),
-        "responses": figures["responses"],
-        "steps": figures["steps"],
-    }
+    used: dict[str, Any] = {}
+    _arterial(folder / "run.log", *words, usage=used)
+    return used
 
 
 def _their_run(
@@ -112,11 +129,28 @@ def _their_run(
         usage = meter.stop()
     if code:
         raise RunError(f"the system ended with exit code {code}: {command}; see {folder / 'run.log'}")
-    return {"cores": usage.cores, "memory": usage.memory}
+    return {"cores": round(usage.cores, 2), "memory": usage.memory}
 
 
-def _window_rate(figures: dict[str, Any], plan: Plan) -> int:
-    return round(float(figures["window_reports"]) / max(1, plan.until - plan.begin))
+def _reports_per_second(plan: Plan, data: Path, replicas: int) -> int:
+    """The position reports of the window, all replicas together."""
+    events = pl.scan_parquet(data / PARQUET_FOLDER / "*.parquet")
+    within = pl.col("time").is_between(plan.begin, plan.until - 1) & (pl.col("type") == POSITION_REPORT)
+    reports = events.filter(within).select(pl.len()).collect().item()
+    return round(int(reports) * replicas / max(1, plan.until - plan.begin))
+
+
+def _responses(verdict: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """What the validator says of the response times, by kind of answer."""
+    found = {}
+    for kind, judged in verdict["types"].items():
+        times = judged["response_seconds"] or {}
+        found[TABLE_OF_TYPE[int(kind)]] = {
+            "answers": judged["got"],
+            "p99": round(times.get("p99") or 0.0, 3),
+            "worst": round(times.get("max") or 0.0, 3),
+        }
+    return found
 
 
 def _us() -> list[str]:

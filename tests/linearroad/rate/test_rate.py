@@ -1,0 +1,80 @@
+"""A rating from its first trial to its page, of Arterial and of another system."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arterial.linearroad.data import open_data
+from arterial.linearroad.rate.rate import write_half
+
+# Takes the driver's lines and leaves its answers where it is told: here another run of ours, which reads a pipe.
+ADAPTER = """
+import pathlib, shutil, subprocess, sys
+output = pathlib.Path(sys.argv[1])
+out = output.parent.parent / "theirs"
+subprocess.run(
+    [sys.executable, "-m", "arterial", "linear-road", "run", "--data", "-", "--out", out, "--speed", "1"], check=True
+)
+shutil.copy(out / "output.csv", output)
+"""
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rate") / "city"
+    done = arterial("simulate", "--out", folder, "--xways", 1, "--seconds", 70, "--density", 0.05, "--seed", 4)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def arterial(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "arterial", "linear-road", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=500)
+
+
+def test_half_an_expressway_is_a_data_set(city: Path, tmp_path: Path) -> None:
+    whole = open_data(city)
+    write_half(whole, tmp_path / "half")
+    half = open_data(tmp_path / "half")
+    events = half.read(0, 70).to_pandas()
+    reports = events[events["type"] == 0]
+    assert set(reports["dir"]) == {0}
+    assert 0.3 < half.events / whole.events < 0.7
+    assert set(events["vid"]) == set(reports["vid"])
+
+
+@pytest.mark.slow
+def test_a_rating_of_arterial_goes_on_where_it_was(city: Path, tmp_path: Path) -> None:
+    words = ("rate", "--data", city, "--out", tmp_path, "--from", 40, "--start", 0.5)
+    first = arterial(*words, "--highest", 0.5)
+    assert first.returncode == 0, first.stderr
+    second = arterial(*words, "--highest", 1, "--json")
+    assert second.returncode == 0, second.stderr
+    assert "L = 0.5" not in second.stderr
+    told = json.loads(second.stdout)
+    assert told["rating"] == 1
+    assert [trial["expressways"] for trial in told["trials"]] == [0.5, 1]
+    assert told["trials"][0]["made_of"] == "half an expressway, simulated"
+    assert all(trial["reports_per_second"] > 0 and trial["memory"] > 0 for trial in told["trials"])
+    page = (tmp_path / "rating.html").read_text()
+    assert "window: the seconds 40 to 70 in real time" in page
+
+
+@pytest.mark.slow
+def test_another_system_is_rated_through_an_adapter(city: Path, tmp_path: Path) -> None:
+    adapter = tmp_path / "adapter.py"
+    adapter.write_text(ADAPTER)
+    system = f"{shlex.quote(sys.executable)} {shlex.quote(str(adapter))} {{output}}"
+    words = ("--mode", "official", "--start", 0.5, "--highest", 0.5, "--system", system, "--json")
+    done = arterial("rate", "--data", city, "--out", tmp_path / "rating", *words)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["rating"] == 0.5, json.dumps(told["trials"][0], indent=1)[:3000]
+    broken = arterial("rate", "--data", city, "--out", tmp_path / "broken", *words[:-2], "false {output}", "--json")
+    assert json.loads(broken.stdout)["rating"] == 0, broken.stderr
