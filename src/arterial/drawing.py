@@ -73,12 +73,15 @@ class Network:
         """The network as JSON text."""
         return to_json(self.value)
 
-    def source(self, name: str, schema: SchemaLike, time: str = "time", disorder: Duration = 0) -> StreamHandle:
+    def source(
+        self, name: str, schema: SchemaLike, time: str = "time", disorder: Duration = 0, *, signed: bool = False
+    ) -> StreamHandle:
         """A stream from outside, with tuples of that schema and the column that is their time.
 
-        A tuple may come up to `disorder` behind the highest time before it; what is later leaves by `.late`.
+        A tuple may come up to `disorder` behind the highest time before it; what is later leaves by `.late`. A `signed`
+        stream has a column `sign`, int8, that is 1 where a row comes and -1 where it goes.
         """
-        return self.box(Source(name, Schema.of(schema), time, disorder))
+        return self.box(Source(name, Schema.of(schema), time, disorder, signed))
 
     def relation(
         self,

@@ -130,7 +130,7 @@ def check_box(
     arrivals: dict[str, Tuples] = {}
     for port in box.inputs:
         stream = streams[port]
-        source = net.box(Source(f"source of {port}", stream.schema, stream.time))
+        source = net.box(Source(f"source of {port}", stream.schema, stream.time, signed=stream.signed))
         arrivals[f"source of {port}"] = inputs[port]
         handles[port] = net.box(GroupBy(f"group of {port}", stream.keyed_by), **{"in": source})
     net.box(box, **handles)
