@@ -21,7 +21,9 @@ from arterial.boxes.filter import OTHERWISE, Filter
 from arterial.boxes.group_by import GroupBy
 from arterial.boxes.join import LEFT, RIGHT, Join
 from arterial.boxes.latch import Latch
+from arterial.boxes.latest import Latest
 from arterial.boxes.map import Map
+from arterial.boxes.net import Net
 from arterial.boxes.output import Output
 from arterial.boxes.read_relation import CHANGES, ReadRelation
 from arterial.boxes.resample import Resample
@@ -277,6 +279,14 @@ class StreamHandle:
     ) -> StreamHandle:
         """Values over all tuples of a group so far, told after each window that has some."""
         return self.box(Latch(name, _values(values, more), every, size))
+
+    def net(self, name: str) -> StreamHandle:
+        """Of a signed stream, the changes of each instant without those that cancel."""
+        return self.box(Net(name))
+
+    def latest(self, name: str, *key: str, timeout: Duration | None = None) -> StreamHandle:
+        """The latest tuple of each key, as a relation whose changes have signs; silent keys go after the timeout."""
+        return self.box(Latest(name, tuple(key), timeout))
 
     def resample(
         self,

@@ -7,7 +7,9 @@ from arterial.boxes.filter import Filter
 from arterial.boxes.group_by import GroupBy
 from arterial.boxes.join import Join
 from arterial.boxes.latch import Latch
+from arterial.boxes.latest import Latest
 from arterial.boxes.map import Map
+from arterial.boxes.net import Net
 from arterial.boxes.output import Output
 from arterial.boxes.read_relation import ReadRelation
 from arterial.boxes.resample import Resample
@@ -19,6 +21,6 @@ from arterial.boxes.update_relation import UpdateRelation
 from arterial.boxes.wait_for import WaitFor
 
 __all__ = [
-    "BSort", "ConnectionPoint", "Drop", "Filter", "GroupBy", "Join", "Latch", "Map", "Output", "ReadRelation",
-    "Resample", "Slide", "Source", "Tumble", "Union", "UpdateRelation", "WaitFor",
+    "BSort", "ConnectionPoint", "Drop", "Filter", "GroupBy", "Join", "Latch", "Latest", "Map", "Net", "Output",
+    "ReadRelation", "Resample", "Slide", "Source", "Tumble", "Union", "UpdateRelation", "WaitFor",
 ]  # fmt: skip

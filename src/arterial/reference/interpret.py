@@ -17,7 +17,9 @@ from arterial.reference.filter import filter_
 from arterial.reference.group_by import group_by
 from arterial.reference.join import join
 from arterial.reference.latch import latch
+from arterial.reference.latest import latest
 from arterial.reference.map import map_
+from arterial.reference.net import net
 from arterial.reference.output import output
 from arterial.reference.read_relation import read_relation
 from arterial.reference.resample import resample
@@ -40,7 +42,9 @@ MEANINGS: dict[str, Meaning] = {
     "group_by": group_by,
     "join": join,
     "latch": latch,
+    "latest": latest,
     "map": map_,
+    "net": net,
     "output": output,
     "read_relation": read_relation,
     "resample": resample,

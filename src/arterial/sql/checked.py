@@ -74,6 +74,7 @@ def check_query(query: Query, catalog: Catalog) -> Checked:
     names = look_up(query, catalog)
     _check_times(query, names)
     objects = _objects(query, names)
+    _use_roles(query, names, objects)
     conditions = tuple(_condition(names, part) for part in query.conditions)
     grouping = _Grouping(names)
     items = grouping.read()
@@ -130,6 +131,16 @@ def _objects(query: Query, names: Names) -> int:
             f"It has: {', '.join(entry.schema.names)}"
         )
     raise SqlError(missing, query.text, clause.place)
+
+
+def _use_roles(query: Query, names: Names, objects: int) -> None:
+    """Whatever the query reads, its streams keep the columns that say whose report it is, and where it was made."""
+    for at, one in enumerate(names.relations):
+        if isinstance(one.entry, StreamEntry):
+            placed = at == objects and (query.inside or query.nearest)
+            for column in (one.entry.object, *((one.entry.x, one.entry.y) if placed else ())):
+                if column is not None:
+                    names.use(at, column)
 
 
 def _inside(query: Query, catalog: Catalog, names: Names, objects: int) -> Inside | None:

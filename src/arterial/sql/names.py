@@ -158,10 +158,11 @@ class Names:
 
     def _is_compared(self, part: exp.Column) -> bool:
         """Whether a double-quoted word is what a column or value is compared with, so that it must be a text."""
-        parent: Any = part.parent
+        parent = part.parent
         if not isinstance(parent, _COMPARED):
             return False
-        sides = [one for one in parent.iter_expressions() if one is not part]
+        sides: list[Any] = list(parent.iter_expressions())
+        sides = [side for side in sides if side is not part]
         return any(
             not isinstance(side, exp.Literal | exp.Null | exp.Boolean) and self._has_meaning(side) for side in sides
         )
