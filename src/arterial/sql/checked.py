@@ -154,12 +154,19 @@ def _inside(query: Query, catalog: Catalog, names: Names, objects: int) -> Insid
         if area is None:
             known = ", ".join(catalog.areas) or "none"
             raise SqlError(f"there is no area {name!r}; known: {known}{near(name, catalog.areas)}", text, clause.place)
-        text, clause = area, read_area(plain(area), area)
+        text, clause = area, _area(name, area)
     assert isinstance(clause.what, Region | MovingRegion)
     if isinstance(clause.what, MovingRegion):
         focal = _identity(clause.what.focal, clause, text, names.relations[objects])
         return MovingRegion(focal, clause.what.length, clause.what.width)
     return clause.what
+
+
+def _area(name: str, area: str) -> Clause:
+    try:
+        return read_area(plain(area), area)
+    except SqlError as mistake:
+        raise SqlError(f"the area {name!r}: {mistake.what}", area, mistake.place) from None
 
 
 def _nearest(query: Query, names: Names, objects: int) -> Nearest | None:

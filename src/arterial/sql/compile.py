@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arterial.drawing import Network
+from arterial.network.duration import Duration
 from arterial.sql.catalog import Catalog
 from arterial.sql.checked import check_query
 from arterial.sql.draw import Settings, draw
@@ -14,7 +15,7 @@ def compile_sql(
     catalog: Catalog,
     *,
     name: str = "query",
-    timeout: int | str | None = None,
+    timeout: Duration | None = None,
     lonlat: bool = False,
     cache: float = 100.0,
 ) -> Network:

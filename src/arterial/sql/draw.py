@@ -17,6 +17,7 @@ from sqlglot import exp
 from arterial.boxes.join import LEFT, RIGHT
 from arterial.drawing import Network, StreamHandle
 from arterial.moving.pipeline import gpac_in, gpac_knn
+from arterial.network.duration import Duration
 from arterial.network.expression import Dialect, parse
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.tree import reads
@@ -34,7 +35,7 @@ LOADED = "loaded"
 class Settings:
     """How objects are followed."""
 
-    timeout: int | str | None = None
+    timeout: Duration | None = None
     """An object that is silent for so long is gone; None: it stays."""
     lonlat: bool = False
     """x and y are degrees, distances metres."""
