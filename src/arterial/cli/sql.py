@@ -132,7 +132,7 @@ def _files(asked: Query, sources: list[str], tables: list[str]) -> dict[str, tup
     """The file behind each name of FROM, and whether it is said to be a table."""
     from arterial.sql.mistake import SqlError, near
 
-    names = list(dict.fromkeys(one.name for one in asked.relations))
+    names = list({one.name.lower(): one.name for one in reversed(asked.relations)}.values())[::-1]
     found: dict[str, tuple[Path, bool]] = {}
     for option, given in (("--from", sources), ("--table", tables)):
         for text in given:
@@ -151,7 +151,7 @@ def _files(asked: Query, sources: list[str], tables: list[str]) -> dict[str, tup
                 raise RunError(f"{option} {text}: {known[0]} was given already, as {found[known[0]][0]}")
             found[known[0]] = (Path(path), option == "--table")
     for one in asked.relations:
-        if one.name not in found:
+        if one.name.lower() not in {name.lower() for name in found}:
             raise SqlError(f"nothing is behind {one.name!r}; give --from {one.name}=FILE", asked.text, one.place)
     return found
 

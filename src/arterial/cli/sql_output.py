@@ -28,9 +28,14 @@ def teller_for(net: Network, out: Path | None, as_json: bool, fractional: bool) 
     stream = answer_stream(net.value)
     if as_json:
         return _Json(stream, out, fractional)
-    if sys.stdout.isatty():
+    if is_terminal():
         return _Screen(stream, out, fractional)
     return _Lines(stream, out, fractional)
+
+
+def is_terminal() -> bool:
+    """Whether somebody looks on."""
+    return sys.stdout.isatty()
 
 
 class Teller:

@@ -74,10 +74,11 @@ def check_query(query: Query, catalog: Catalog) -> Checked:
     names = look_up(query, catalog)
     _check_times(query, names)
     objects = _objects(query, names)
-    _use_roles(query, names, objects)
     conditions = tuple(_condition(names, part) for part in query.conditions)
     grouping = _Grouping(names)
     items = grouping.read()
+    having = grouping.having()
+    _use_roles(query, names, objects)
     return Checked(
         query=query,
         relations=names.relations,
@@ -89,7 +90,7 @@ def check_query(query: Query, catalog: Catalog) -> Checked:
         groups=tuple(grouping.groups.values()),
         aggregates=tuple(grouping.aggregates.values()),
         grouped=grouping.grouped,
-        having=grouping.having(),
+        having=having,
         items=items,
         distinct=query.distinct,
     )
@@ -141,6 +142,8 @@ def _use_roles(query: Query, names: Names, objects: int) -> None:
             for column in (one.entry.object, *((one.entry.x, one.entry.y) if placed else ())):
                 if column is not None:
                     names.use(at, column)
+        if not any(used.relation == at for used in names.used.values()):
+            names.use(at, one.entry.schema.names[0])
 
 
 def _inside(query: Query, catalog: Catalog, names: Names, objects: int) -> Inside | None:
@@ -303,7 +306,7 @@ class _Grouping:
     def _aggregate(self, part: exp.Expression, text: str, place: Place) -> str:
         if text not in self.aggregates:
             function = text.partition("(")[0].lower()
-            if function not in AGGREGATES or "distinct" in text.lower().partition("(")[2][:9]:
+            if function not in AGGREGATES:
                 raise SqlError(
                     f"the aggregate {text!r} cannot follow rows that leave; expected one of {', '.join(AGGREGATES)}",
                     self.query.text,

@@ -231,7 +231,7 @@ class _Drawing:
                 ]
                 mine = {used.name for used in self._used(relation)}
                 on = " AND ".join(f"({_sided(condition.text, mine)})" for condition in conditions)
-                stream = stream.match(f"{prefix}_{one.alias}", self._other(relation), on=on or "true")
+                stream = stream.match(f"{prefix}_{one.alias}", self._other(relation), on=on or None)
                 joined.add(relation)
         return stream
 

@@ -125,8 +125,8 @@ def sources_for_spark(network: NetworkValue, inputs: Mapping[str, Input], folder
     made = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, rows in source_rows(network, inputs).items():
-            path = folder / f"{name}.parquet"
+        for number, (name, rows) in enumerate(source_rows(network, inputs).items()):
+            path = folder / f"{number:02d}.parquet"
             draft = path.with_name(f".{path.name}")
             rows.write_parquet(draft)
             draft.replace(path)

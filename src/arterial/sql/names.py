@@ -207,9 +207,9 @@ def look_up(query: Query, catalog: Catalog) -> Names:
 
 
 def _entry(query: Query, wanted: From, catalog: Catalog) -> Relation:
-    entry = catalog.entries.get(wanted.name)
-    if entry is None:
-        alike = [one for name, one in catalog.entries.items() if name.lower() == wanted.name.lower()]
+    name = wanted.name
+    if name not in catalog.entries:
+        alike = [one for one in catalog.entries if one.lower() == name.lower()]
         if len(alike) != 1:
             known = ", ".join(catalog.entries) or "none"
             raise SqlError(
@@ -217,8 +217,8 @@ def _entry(query: Query, wanted: From, catalog: Catalog) -> Relation:
                 query.text,
                 wanted.place,
             )
-        entry = alike[0]
-    return Relation(wanted.alias, wanted.name, entry, wanted.place)
+        name = alike[0]
+    return Relation(wanted.alias, name, catalog.entries[name], wanted.place)
 
 
 def _find(schema: Schema, name: str, quoted: bool) -> str | None:
