@@ -26,6 +26,7 @@ from arterial.boxes.latch import Latch
 from arterial.boxes.latest import Latest
 from arterial.boxes.map import Map
 from arterial.boxes.match import Match
+from arterial.boxes.net import Net
 from arterial.boxes.output import Output
 from arterial.boxes.read_relation import CHANGES, ReadRelation
 from arterial.boxes.resample import Resample
@@ -282,6 +283,14 @@ class StreamHandle:
         """Values over all tuples of a group so far, told after each window that has some."""
         return self.box(Latch(name, _values(values, more), every, size))
 
+    def net(self, name: str) -> StreamHandle:
+        """Of a signed stream, the changes of each instant without those that cancel."""
+        return self.box(Net(name))
+
+    def latest(self, name: str, *key: str, timeout: Duration | None = None) -> StreamHandle:
+        """The latest tuple of each key, as a relation whose changes have signs; silent keys go after the timeout."""
+        return self.box(Latest(name, tuple(key), timeout))
+
     def resample(
         self,
         name: str,
@@ -316,12 +325,6 @@ class StreamHandle:
     def distinct(self, name: str, by: Sequence[str] | None = None) -> StreamHandle:
         """Each row that stands once, by all columns or by some. What leaves is signed."""
         return self.box(Distinct(name, None if by is None else tuple(by)))
-
-    def latest(
-        self, name: str, by: str | Sequence[str], *, timeout: Duration | None = None, delete: str | None = None
-    ) -> StreamHandle:
-        """The last tuple of every key stands, until another comes or it is silent for `timeout`; leaves signed."""
-        return self.box(Latest(name, (by,) if isinstance(by, str) else tuple(by), timeout, delete))
 
     def aggregate(self, name: str, values: Mapping[str, Value] | None = None, /, **more: Value) -> StreamHandle:
         """Values over what stands of each group, as rows come and go: `n="count(*)"`. What leaves is signed."""

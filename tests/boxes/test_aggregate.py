@@ -22,20 +22,24 @@ def test_of_what_stands() -> None:
 
 def test_a_group_goes_with_its_last_row() -> None:
     arrivals = tuples((1, 1, 5, "a"), (2, 1, 5, "b"), (1, 2, 0), (1, 3, 6, "a"))
-    got = one(lambda s: s.latest("l", "k", delete="x = 0").group_by("s").aggregate("a", n="count(*)"), arrivals)
+    got = one(
+        lambda s: s.latest("l", "k").filter("there", "x <> 0").group_by("s").aggregate("a", n="count(*)"), arrivals
+    )
     assert sorted(got) == [("a", 1, 1, 1), ("a", 2, 1, -1), ("a", 3, 1, 1), ("b", 1, 1, 1)]
 
 
 def test_without_groups_nothing_is_told_as_nothing() -> None:
     arrivals = tuples((1, 1, 0), (1, 2, 5), (1, 3, 0), (2, 4, 3))
-    got = one(lambda s: s.latest("l", "k", delete="x = 0").aggregate("a", n="count(*)", t="sum(x)"), arrivals)
+    got = one(lambda s: s.latest("l", "k").filter("there", "x <> 0").aggregate("a", n="count(*)", t="sum(x)"), arrivals)
     assert got == [(2, 1, 5, 1), (3, 1, 5, -1), (3, 0, None, 1), (4, 0, None, -1), (4, 1, 3, 1)]
 
 
 def test_a_float_sum_forgets_what_went() -> None:
     arrivals = tuples((1, 1, 1, "1e300"), (2, 1, 1, "0.1"), (1, 2, 0), (2, 3, 0), (3, 4, 1, "0.3"))
     got = one(
-        lambda s: s.map("f", f="cast(s as double)").latest("l", "k", delete="x = 0").aggregate("a", t="sum(f)"),
+        lambda s: (
+            s.map("f", f="cast(s as double)").latest("l", "k").filter("there", "x <> 0").aggregate("a", t="sum(f)")
+        ),
         arrivals,
     )
     assert [row[1] for row in got if row[-1] == 1] == [1e300, 0.1, None, 0.3]

@@ -17,7 +17,7 @@ def test_pairs_come_and_go_with_their_rows() -> None:
 
     def draw(s):  # type: ignore[no-untyped-def]
         cars = s.filter("cars", "s = 'car'").latest("l", "k")
-        fans = s.filter("fans", "s = 'fan'").latest("m", "k", delete="x = 0")
+        fans = s.filter("fans", "s = 'fan'").latest("m", "k").filter("there", "x <> 0")
         return cars.match("pairs", fans, on="left.k = right.k and left.x > right.x - 1")
 
     assert one(draw, arrivals) == [

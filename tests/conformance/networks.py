@@ -167,8 +167,7 @@ def _point(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[St
 
 def _latest(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
     by = draw(st.sampled_from([("k",), ("j",), ("k", "j"), ("f",), stream.type.keyed_by or ("b",)]))
-    delete = draw(st.sampled_from([None, "b", "n > 4"]))
-    return stream.latest(name, by, timeout=draw(st.sampled_from([None, 1, 7])), delete=delete)
+    return stream.latest(name, *by, timeout=draw(st.sampled_from([None, 1, 7])))
 
 
 def _distinct(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:

@@ -72,6 +72,18 @@ def case_latch(s: StreamHandle) -> None:
     s.latch("box4", ALL, every=4).output("o4")
 
 
+def case_latest(s: StreamHandle) -> None:
+    s.latest("box", "k").output("o1")
+    s.latest("box2", "j", "s", timeout=3).output("o2")
+    s.group_by("k").latest("box3", "k", "j", timeout=20).output("o3")
+    s.latest("box4", "f").output("o4")
+
+
+def case_net(s: StreamHandle) -> None:
+    s.latest("a", "k").map("few", keep=["t", "k", "j"]).net("box").output("o1")
+    s.latest("b", "k", timeout=2).map("fewer", keep=["t", "f"]).group_by("f").net("box2").output("o2")
+
+
 def case_resample(s: StreamHandle) -> None:
     s.group_by("k").resample("box", every=3, within=10, x="linear", f="linear", s="previous").output("o1")
     s.resample("box2", every=5, within=6, f="linear", n="previous").output("o2")
@@ -93,13 +105,7 @@ def case_join(s: StreamHandle) -> None:
 
 def signed(s: StreamHandle) -> StreamHandle:
     """What stands of the stream by a key: rows come and go."""
-    return s.latest("signed", ["k", "j"], timeout=30, delete="n = 2")
-
-
-def case_latest(s: StreamHandle) -> None:
-    s.latest("box", "k").output("o1")
-    s.group_by("k").latest("box2", ["j", "k"], timeout=5, delete="x > 1").output("o2")
-    s.latest("box3", "f", timeout=1).output("o3")
+    return s.latest("signed", "k", "j", timeout=30).filter("stay", "n <> 2")
 
 
 def case_distinct(s: StreamHandle) -> None:

@@ -12,6 +12,7 @@ from arterial.boxes.latch import Latch
 from arterial.boxes.latest import Latest
 from arterial.boxes.map import Map
 from arterial.boxes.match import Match
+from arterial.boxes.net import Net
 from arterial.boxes.output import Output
 from arterial.boxes.read_relation import ReadRelation
 from arterial.boxes.resample import Resample
@@ -24,5 +25,6 @@ from arterial.boxes.wait_for import WaitFor
 
 __all__ = [
     "Aggregate", "BSort", "ConnectionPoint", "Distinct", "Drop", "Filter", "GroupBy", "Join", "Latch", "Latest", "Map",
-    "Match", "Output", "ReadRelation", "Resample", "Slide", "Source", "Tumble", "Union", "UpdateRelation", "WaitFor",
+    "Match", "Net", "Output", "ReadRelation", "Resample", "Slide", "Source", "Tumble", "Union", "UpdateRelation",
+    "WaitFor",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ from arterial.reference.latch import latch
 from arterial.reference.latest import latest
 from arterial.reference.map import map_
 from arterial.reference.match import match
+from arterial.reference.net import net
 from arterial.reference.output import output
 from arterial.reference.read_relation import read_relation
 from arterial.reference.resample import resample
@@ -49,6 +50,7 @@ MEANINGS: dict[str, Meaning] = {
     "latest": latest,
     "map": map_,
     "match": match,
+    "net": net,
     "output": output,
     "read_relation": read_relation,
     "resample": resample,

@@ -1,0 +1,197 @@
+"""Runs a query over files that were read, in this process or on Spark, and tells the changes of its answer."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from arterial.engine.inprocess import InProcess
+from arterial.engine.sinks.files import FileSink
+from arterial.engine.sources.files import FileSource
+from arterial.errors import MachineError
+from arterial.network.box import SIGN, Stream
+from arterial.network.network import NetworkValue
+from arterial.network.schema import Type
+from arterial.network.train import BEGIN, Train
+from arterial.sql.catalog import StreamEntry
+from arterial.sql.draw import ANSWER, loaded_column
+from arterial.sql.reading import MICROSECONDS, Input, as_fractions
+
+TRAIN_SIZE = 20_000
+Row = tuple[Any, ...]
+Told = Callable[["Answer", pl.DataFrame], None]
+"""What is called after each train with the answer, and the changes that the train made."""
+
+
+@dataclass
+class Answer:
+    """The answer as it stands: how many times each row is in it, and what was told so far."""
+
+    stream: Stream
+    rows: Counter[Row] = field(default_factory=Counter)
+    updates: int = 0
+    tuples: int = 0
+    through: int = BEGIN
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns of a row."""
+        return [name for name in self.stream.schema.names if name not in (self.stream.time, SIGN)]
+
+    def take(self, changes: pl.DataFrame) -> None:
+        """Let rows come and go."""
+        self.updates += changes.height
+        for sign, *row in changes.select(SIGN, *self.columns).iter_rows():
+            key = tuple(row)
+            self.rows[key] += sign
+            if not self.rows[key]:
+                del self.rows[key]
+
+    def size(self) -> int:
+        """How many rows are in it."""
+        return sum(self.rows.values())
+
+
+def answer_stream(network: NetworkValue) -> Stream:
+    """The stream that leaves by the output of a query."""
+    return network.streams[next(iter(network.arrivals(network.box(ANSWER)).values()))]
+
+
+def alike(inputs: Mapping[str, Input]) -> dict[str, Input]:
+    """The inputs with all times in one unit: if one has fractions of seconds, so have all."""
+    if any(one.fractional for one in inputs.values()):
+        return {name: as_fractions(one) for name, one in inputs.items()}
+    return dict(inputs)
+
+
+def source_rows(network: NetworkValue, inputs: Mapping[str, Input]) -> dict[str, pl.DataFrame]:
+    """What comes at each source of the network; the rows of a table with the first report of all."""
+    streams = [one for one in inputs.values() if isinstance(one.entry, StreamEntry) and one.rows.height]
+    firsts = [_instants(one.rows[one.entry.time])[0] for one in streams if isinstance(one.entry, StreamEntry)]
+    first = min(firsts, default=0)
+    made = {}
+    for box in network.boxes:
+        if not box.inputs:
+            one = inputs[box.name]
+            rows = one.rows
+            if not isinstance(one.entry, StreamEntry):
+                kind = answer_stream(network).schema[answer_stream(network).time].polars
+                rows = rows.with_columns(pl.lit(first, pl.Int64).cast(kind).alias(loaded_column(one.entry.schema)))
+            made[box.name] = rows
+    return made
+
+
+def run_here(
+    network: NetworkValue,
+    inputs: Mapping[str, Input],
+    told: Told,
+    *,
+    train_size: int = TRAIN_SIZE,
+    speed: float | None = None,
+) -> Answer:
+    """Run a query in this process until its inputs end; `speed` is how many times faster than real time.
+
+    Time ends with the last report: what would happen later if nothing came, such as silence, is not told.
+    """
+    answer = Answer(answer_stream(network))
+    rows = source_rows(network, inputs)
+    times = {box.name: _time_column(network, box.name) for box in network.boxes if not box.inputs}
+    host = InProcess(network, ordered_sources=list(rows))
+    unit = MICROSECONDS if answer.stream.schema[answer.stream.time] is Type.TIMESTAMP else 1
+    started = time.monotonic()
+    first: int | None = None
+    for through, step in _steps(rows, times, 1 if speed else train_size):
+        first = through if first is None else first
+        if speed:
+            time.sleep(max(0.0, (through - first) / unit / speed - (time.monotonic() - started)))
+        changes = host.step(step)[ANSWER].tuples
+        answer.take(changes)
+        answer.tuples += sum(len(train) for train in step.values())
+        answer.through = through
+        told(answer, changes)
+    return answer
+
+
+def sources_for_spark(network: NetworkValue, inputs: Mapping[str, Input], folder: Path) -> dict[str, FileSource]:
+    """The inputs as Parquet files in a folder, for a run on Spark."""
+    made = {}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, rows in source_rows(network, inputs).items():
+            path = folder / f"{name}.parquet"
+            draft = path.with_name(f".{path.name}")
+            rows.write_parquet(draft)
+            draft.replace(path)
+            made[name] = FileSource(path)
+    except OSError as fault:
+        raise MachineError(f"{folder}: cannot be written: {fault.strerror or fault}") from None
+    return made
+
+
+def last_instant(network: NetworkValue, inputs: Mapping[str, Input]) -> int:
+    """The time of the last tuple of all."""
+    ends = []
+    for name, rows in source_rows(network, inputs).items():
+        if rows.height:
+            ends.append(_instants(rows[_time_column(network, name)])[-1])
+    return max(ends, default=BEGIN)
+
+
+def up_to(changes: pl.DataFrame, stream: Stream, last: int) -> pl.DataFrame:
+    """The changes up to an instant, in the order of time."""
+    return changes.filter(pl.col(stream.time).cast(pl.Int64) <= last).sort(stream.time, SIGN, maintain_order=True)
+
+
+def answer_sink(folder: Path) -> FileSink:
+    """Where a run on Spark keeps the changes."""
+    return FileSink(folder)
+
+
+def shown_time(value: int | datetime, fractional: bool) -> str:
+    """A time as in the file: a number, or a date and time."""
+    if isinstance(value, datetime):
+        if not fractional:
+            return value.isoformat(sep=" ")
+        since = value - datetime(1970, 1, 1)
+        micros = (since.days * 86_400 + since.seconds) * MICROSECONDS + since.microseconds
+        whole, rest = divmod(abs(micros), MICROSECONDS)
+        sign = "-" if micros < 0 else ""
+        return sign + (f"{whole}.{rest:06d}".rstrip("0").rstrip(".") if rest else str(whole))
+    return str(value)
+
+
+def _time_column(network: NetworkValue, source: str) -> str:
+    return next(stream.time for port, stream in network.streams.items() if port.box == source)
+
+
+def _instants(times: pl.Series) -> Any:
+    return times.cast(pl.Int64).to_numpy()
+
+
+def _steps(
+    rows: Mapping[str, pl.DataFrame], times: Mapping[str, str], size: int
+) -> Iterator[tuple[int, dict[str, Train]]]:
+    """Trains that end where an instant does, each with about so many tuples of all sources together."""
+    instants = {name: _instants(frame[times[name]]) for name, frame in rows.items()}
+    every, counts = np.unique(np.concatenate([np.empty(0, np.int64), *instants.values()]), return_counts=True)
+    at, begins = 0, dict.fromkeys(rows, 0)
+    sums = np.cumsum(counts)
+    while at < len(every):
+        done = int(sums[at - 1]) if at else 0
+        to = max(at + 1, int(np.searchsorted(sums, done + size, side="right")))
+        through = int(every[to - 1])
+        step = {}
+        for name, frame in rows.items():
+            end = int(np.searchsorted(instants[name], through, side="right"))
+            step[name] = Train(frame.slice(begins[name], end - begins[name]), through)
+            begins[name] = end
+        yield through, step
+        at = to
