@@ -103,6 +103,34 @@ def case_join(s: StreamHandle) -> None:
     a.join("box3", a, within=0).output("o3")
 
 
+def signed(s: StreamHandle) -> StreamHandle:
+    """What stands of the stream by a key: rows come and go."""
+    return s.latest("signed", "k", "j", timeout=30).filter("stay", "n <> 2")
+
+
+def case_distinct(s: StreamHandle) -> None:
+    s.distinct("box").output("o1")
+    signed(s).distinct("box2", by=["s", "f"]).output("o2")
+    s.group_by("k").distinct("box3", by=["k"]).output("o3")
+
+
+def case_aggregate(s: StreamHandle) -> None:
+    values = {name: text for name, text in ALL.items() if not text.startswith(("first", "last", "stddev"))} | DISTINCT
+    rows = signed(s)
+    rows.aggregate("box", values | {"a": "avg(f)", "hf": "max(f)", "mb": "min(b)"}).output("o1")
+    rows.group_by("k").aggregate("box2", values).output("o2")
+    s.group_by("k", "s").aggregate("box3", values).output("o3")
+    s.group_by("f").aggregate("box4", n="count(*)", sf="sum(f) + 1").output("o4")
+
+
+def case_match(s: StreamHandle) -> None:
+    a, b = s.latest("a", "k"), s.filter("some", "x > 0")
+    a.match("box", b, on="left.j = right.j and left.n <> right.n").output("o1")
+    a.group_by("k").match("box2", a.group_by("k")).output("o2")
+    b.match("box3", a, on="left.f = right.f and right.x + 1 = left.x + 1").output("o3")
+    a.match("box4", s.latest("c", "j"), on="left.x < right.x or left.b").output("o4")
+
+
 def case_wait_for(s: StreamHandle) -> None:
     a, b = s.filter("a", "x > 0"), s.filter("b", "f < 1")
     w = a.wait_for("box", "until.t > t + 2", b)

@@ -37,6 +37,7 @@ class Latest(Box):
     timeout: Duration | None = None
 
     kind: ClassVar[str] = "latest"
+    instead: ClassVar[str] = "it says already what stands"
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The same columns, with a sign."""
