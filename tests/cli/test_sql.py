@@ -161,7 +161,11 @@ def test_speed(cars: Path) -> None:
         (["SELECT kind FROM S", "--from", "{cars}", "--timeout", "0"], RunError, "more than 0"),
         (["SELECT kind FROM S", "--from", "{cars}", "--speed", "0"], RunError, "--speed must be more than 0"),
         (["SELECT kind FROM S", "--from", "{cars}", "--area", "A"], RunError, "expected NAME=x1,y1,x2,y2"),
-        (["SELECT kind FROM S GPAC-IN A", "--from", "{cars}", "--area", "A=1,2"], SqlError, "the area 'A': GPAC-IN has 2"),
+        (
+            ["SELECT kind FROM S GPAC-IN A", "--from", "{cars}", "--area", "A=1,2"],
+            SqlError,
+            "the area 'A': GPAC-IN has 2",
+        ),
         (["SELECT kind FROM S", "--from", "{cars}", "--out", "none/x.csv"], MachineError, "cannot be written"),
         (["SELECT kind FROM S", "--from", "{cars}", "--graph", "x.png"], RunError, "ends in .svg or .mmd"),
     ],
@@ -198,7 +202,11 @@ def test_the_document(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_on_spark(cars: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(spark), "stop", lambda session: None)
-    query = ["SELECT kind, count(*) AS n FROM Cars WHERE speed > 1 GPAC-IN (-5, 5, 5, -5) GROUP BY kind", "--from", str(cars)]
+    query = [
+        "SELECT kind, count(*) AS n FROM Cars WHERE speed > 1 GPAC-IN (-5, 5, 5, -5) GROUP BY kind",
+        "--from",
+        str(cars),
+    ]
     here = arterial(*query, "--timeout", 2)
     out, checkpoint = tmp_path / "out.csv", tmp_path / "checkpoint"
     assert arterial(*query, "--timeout", 2, "--checkpoint", checkpoint, "--shards", 2) == here != ""
