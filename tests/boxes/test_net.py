@@ -7,7 +7,6 @@ import random
 import pytest
 
 from arterial.boxes.net import Net
-from arterial.errors import NetworkError
 from arterial.network.box import IN, Stream
 from arterial.network.schema import Schema
 from arterial.reference.net import net
@@ -34,6 +33,7 @@ def test_meaning(seed: int) -> None:
     check_box(Net("net"), {IN: arrivals}, {IN: Stream(SCHEMA, "t", signed=True)}, meaning=net)
 
 
-def test_needs_signs() -> None:
-    with pytest.raises(NetworkError, match="signed stream"):
-        Net("net").streams({IN: Stream(SCHEMA, "t")})
+def test_without_signs_every_row_comes() -> None:
+    assert one(lambda s: s.map("keys", keep=["k", "time"]).net("told"), tuples((7, 1), (7, 1), (8, 2))) == [
+        (7, 1, 1), (7, 1, 1), (8, 2, 1),
+    ]  # fmt: skip

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from arterial.boxes._order import require_order
-from arterial.errors import NetworkError
+from arterial.boxes._signed import with_sign
 from arterial.network.box import IN, OUT, SIGN, Box, Stream
-from arterial.network.signed import row_columns
+from arterial.network.signed import lifted, row_columns
 from arterial.network.state import State
 from arterial.network.train import Train
 
@@ -21,27 +21,26 @@ from arterial.network.train import Train
 class Net(Box):
     """A signed stream in which a row that goes and comes at one instant is not told.
 
-    A Map that leaves columns out makes such pairs. Changes of one instant are in the order of sign, then of values.
+    A Map that leaves columns out makes such pairs. Of a stream without signs every row comes, and none goes. Changes of
+    one instant are in the order of sign, then of values.
     """
 
     kind: ClassVar[str] = "net"
     takes_signed: ClassVar[bool] = True
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
-        """The same stream."""
-        stream = inputs[IN]
-        require_order(stream)
-        if not stream.signed:
-            raise NetworkError("expected a signed stream, got one without signs, in which nothing can cancel")
-        return {OUT: stream}
+        """The same stream, with a sign."""
+        require_order(inputs[IN])
+        return {OUT: lifted(inputs[IN])}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """The sum of the signs of each row at each instant."""
-        train, stream = trains[IN], self.fed_by[IN]
+        train, stream = trains[IN], lifted(self.fed_by[IN])
+        tuples = with_sign(train.tuples, self.fed_by[IN])
         if not len(train):
-            return {OUT: train}
+            return {OUT: Train(tuples, train.through)}
         columns = row_columns(stream)
-        sums = train.tuples.group_by(stream.time, *columns).agg(pl.col(SIGN).cast(pl.Int64).sum())
+        sums = tuples.group_by(stream.time, *columns).agg(pl.col(SIGN).cast(pl.Int64).sum())
         sums = sums.filter(pl.col(SIGN) != 0)
         copies = sums[SIGN].abs().to_numpy()
         if (copies > 1).any():

@@ -19,7 +19,7 @@ def net(box: Net, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     for values in inputs[IN]:
         row = (instant(values, stream.time), group_of(values, columns))
         rows.setdefault(row, values)
-        sums[row] = sums.get(row, 0) + (values[SIGN] or 0)
+        sums[row] = sums.get(row, 0) + ((values[SIGN] or 0) if stream.signed else 1)
     made = []
     for row, total in sums.items():
         made += [{**rows[row], SIGN: 1 if total > 0 else -1}] * abs(total)

@@ -72,7 +72,8 @@ class _Drawing:
         self.clock = self.entry.schema[self.entry.time]
         taken = {used.name.lower() for used in checked.used} | {item.name.lower() for item in checked.items}
         taken |= {one.name.lower() for one in (*checked.groups, *checked.aggregates)}
-        self.time = next(n for n in (self.entry.time, "at", "changed", "changed_at", "@") if n.lower() not in taken)
+        names = (self.entry.time, "at", *(f"at_{number}" for number in range(2, len(taken) + 4)))
+        self.time = next(name for name in names if name.lower() not in taken)
         self.reports: StreamHandle | None = None
         self.everybody: StreamHandle | None = None
         self.others: dict[int, StreamHandle] = {}

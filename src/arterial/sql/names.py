@@ -94,6 +94,8 @@ class Names:
             wrong, error = smaller
         said = str(error)
         said = said.partition("': ")[2] or said.partition('": ')[2] or said
+        if "values of one type" in said:
+            said += "; write cast(… as text), or as a number, around one of them"
         raise SqlError(said.replace('"', ""), self.query.text, place_of_part(wrong, self.query.text, place))
 
     def expand(self, star: exp.Expression, place: Place) -> list[exp.Expression]:
