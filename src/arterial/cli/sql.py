@@ -14,8 +14,6 @@ import typer
 from arterial.errors import DataError, MachineError, RunError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from arterial.cli.sql_output import Teller
     from arterial.drawing import Network
     from arterial.sql.live import Answer
@@ -276,18 +274,33 @@ def _run_on_spark(
     from arterial.engine.run import Settings
     from arterial.engine.run import run as start
     from arterial.engine.session import spark_session
+    from arterial.engine.sinks.files import FileSink
     from arterial.sql.draw import ANSWER
-    from arterial.sql.live import Answer, answer_sink, answer_stream, last_instant, sources_for_spark, up_to
+    from arterial.sql.live import Answer, Parts, answer_stream, last_instant, sources_for_spark
 
-    stream = answer_stream(net.value)
-    answer = Answer(stream)
-    folder = checkpoint / ANSWER
-    before = {path.name for path in folder.glob("part-*")} if folder.is_dir() else set()
+    stream, folder = answer_stream(net.value), checkpoint / ANSWER
+    answer, parts = Answer(stream), Parts(folder, stream, last_instant(net.value, inputs))
+    before = parts.new()
+    answer.take(before)
+    teller.keep(before)
+
+    def tell() -> None:
+        changes = parts.new()
+        answer.take(changes)
+        teller.told(answer, changes)
+
     session = spark_session("arterial sql", master=master)
     try:
         sources = sources_for_spark(net.value, inputs, checkpoint / "inputs")
-        sink = answer_sink(folder).bind(ANSWER, stream)
-        running = start(net.value, sources, {ANSWER: sink}, checkpoint, Settings(shards), spark=session)
+        running = start(
+            net.value,
+            sources,
+            {ANSWER: FileSink(folder)},
+            checkpoint,
+            Settings(shards),
+            spark=session,
+            after_step=lambda step: tell(),
+        )
         try:
             running.wait()
         except KeyboardInterrupt:
@@ -296,17 +309,5 @@ def _run_on_spark(
         answer.tuples = int(running.statistics.describe()["tuples_in"])
     finally:
         session.stop()
-    last = last_instant(net.value, inputs)
-    everything = up_to(sink.read(), stream, last)
-    answer.take(everything)
-    answer.through = last
-    new = everything if not before else up_to(_parts(folder, before, everything), stream, last)
-    teller.all(answer, everything, new)
+    tell()
     return answer
-
-
-def _parts(folder: Path, before: set[str], like: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    paths = [path for path in sorted(folder.glob("part-*")) if path.name not in before]
-    return pl.concat([like.clear(), *(pl.read_parquet(path) for path in paths)])

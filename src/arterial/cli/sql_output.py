@@ -68,11 +68,10 @@ class Teller:
             self._write(rows)
         self.show(answer, rows)
 
-    def all(self, answer: Answer, everything: pl.DataFrame, new: pl.DataFrame) -> None:
-        """The changes of a whole run: all of them to the file, what is new to the eye."""
+    def keep(self, changes: pl.DataFrame) -> None:
+        """Changes that were told before: into the file only."""
         if self.file is not None:
-            self._write(self.rows(everything))
-        self.show(answer, self.rows(new))
+            self._write(self.rows(changes))
 
     def rows(self, changes: pl.DataFrame) -> list[list[Any]]:
         """Changes as time, sign and values."""

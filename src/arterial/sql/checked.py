@@ -276,7 +276,9 @@ class _Grouping:
 
     def _computed(self, part: exp.Expression, place: Place) -> str:
         bound = self.names.bind(part)
-        self.names.check(bound, place, self.kind if self.grouped else None)
+        tree = self.names.check(bound, place, self.kind if self.grouped else None)
+        if tree.type is None:
+            raise SqlError("this has no type; write cast(null as …)", self.query.text, place)
         if not self.grouped:
             return self.names.text(bound)
         return self.names.text(self._over_groups(bound, place))

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from arterial.engine.inprocess import InProcess
-from arterial.engine.sinks.files import FileSink
 from arterial.engine.sources.files import FileSource
 from arterial.errors import MachineError
 from arterial.network.box import SIGN, Stream
@@ -145,14 +144,20 @@ def last_instant(network: NetworkValue, inputs: Mapping[str, Input]) -> int:
     return max(ends, default=BEGIN)
 
 
-def up_to(changes: pl.DataFrame, stream: Stream, last: int) -> pl.DataFrame:
-    """The changes up to an instant, in the order of time."""
-    return changes.filter(pl.col(stream.time).cast(pl.Int64) <= last).sort(stream.time, SIGN, maintain_order=True)
+class Parts:
+    """The changes that a run on Spark has written, up to the last report."""
 
+    def __init__(self, folder: Path, stream: Stream, last: int) -> None:
+        self.folder, self.stream, self.last = folder, stream, last
+        self._seen: set[str] = set()
 
-def answer_sink(folder: Path) -> FileSink:
-    """Where a run on Spark keeps the changes."""
-    return FileSink(folder)
+    def new(self) -> pl.DataFrame:
+        """The changes that were written since one asked last."""
+        paths = [path for path in sorted(self.folder.glob("part-*.parquet")) if path.name not in self._seen]
+        self._seen |= {path.name for path in paths}
+        changes = pl.concat([self.stream.schema.empty(), *(pl.read_parquet(path) for path in paths)])
+        changes = changes.filter(pl.col(self.stream.time).cast(pl.Int64) <= self.last)
+        return changes.sort(self.stream.time, SIGN, maintain_order=True)
 
 
 def shown_time(value: int | datetime, fractional: bool) -> str:

@@ -39,6 +39,10 @@ def parse_query(text: str) -> Query:
     if tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     _check_form(tokens, text)
+    begin = next(token.start for token in tokens if token.token_type == TokenType.FROM)
+    for clause in (cut.inside, cut.nearest):
+        if clause is not None and clause.place.start < begin:
+            raise SqlError("a GPAC clause stands after FROM and WHERE", text, clause.place)
     select = _parse(cut.rest, tokens, text)
     reader = _Reader(select, tokens, text)
     return Query(
@@ -167,7 +171,10 @@ class _Reader:
 
     def relations(self) -> tuple[From, ...]:
         default = self._keyword(TokenType.FROM)
-        tables = [self.select.args["from_"].this, *(join.this for join in self.select.args.get("joins") or ())]
+        tables = [
+            (self.select.args.get("from_") or self.select.args["from"]).this,
+            *(join.this for join in self.select.args.get("joins") or ()),
+        ]
         relations: list[From] = []
         for table in tables:
             place = place_of_part(table, self.text, default)
