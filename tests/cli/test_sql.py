@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -213,3 +214,14 @@ def test_on_spark(cars: Path, tmp_path: Path, spark: SparkSession, monkeypatch: 
     again = run(*query, "--timeout", 2, "--checkpoint", checkpoint, "--shards", 2, "--out", out)
     assert again.stdout == ""
     assert "".join(out.read_text().splitlines(keepends=True)[1:]) == here
+
+
+def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:
+    example = DOCUMENT.parents[1] / "examples" / "sql_trucks.py"
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out.splitlines() == [
+        "  0 s  + ann has 2 near", " 20 s  + bob has 1 near", " 30 s  - ann has 2 near", " 30 s  + ann has 1 near",
+    ]  # fmt: skip
+    for command in ("explain", "graph"):
+        drawn = CliRunner().invoke(app, [command, f"{example}:net"], catch_exceptions=False)
+        assert "gpac_in" in drawn.stdout

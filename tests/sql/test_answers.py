@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from arterial.moving.events import MovingRange
+from arterial.moving.geometry import in_moving_range, squared
+from arterial.moving.space import Space
 from arterial.sql import compile_sql
 from tests.sql.worlds import CATALOG, Row, World, check_answers, random_world
 
@@ -189,3 +192,27 @@ def test_each_clause_with_everything(clause: Clause) -> None:
 def test_every_plan() -> None:
     for seed, (clause, where, other, select) in enumerate(PLANS):
         check(clause, where, other, select, seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_degrees(seed: int) -> None:
+    world = random_world(seed)
+    for row in world.rows["MovingObjects"]:
+        row["x"], row["y"] = 179.998 + row["x"] / 1000, 60 + row["y"] / 1000  # across the 180th meridian
+    for row in world.rows["MovingObjects"]:
+        row["x"] -= 360 if row["x"] > 180 else 0
+
+    def answer(t: int) -> list[Sequence[Any]]:
+        everybody = world.latest("MovingObjects", "ObjectID", t)
+        centre = focal(everybody)
+        if centre is None:
+            return []
+        middle = (centre["x"], centre["y"])
+        box = MovingRange(FOCAL, 500.0, 901.0)
+        fast = [row for row in everybody if row["speed"] > 30 and row["ObjectID"] != FOCAL]
+        inside = [row for row in fast if in_moving_range(Space.LONLAT, box, middle, (row["x"], row["y"]))]
+        inside.sort(key=lambda row: (squared(Space.LONLAT, middle, (row["x"], row["y"])), row["ObjectID"]))
+        return [(row["ObjectID"], row["speed"]) for row in inside[:2]]
+
+    text = "SELECT ObjectID, speed FROM MovingObjects WHERE speed > 30 GPAC-IN (M, 4, 500, 901) GPAC-kNN (M, 2, 4)"
+    check_answers(compile_sql(text, CATALOG, timeout=world.timeout, lonlat=True), world, answer, seed)

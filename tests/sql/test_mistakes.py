@@ -69,6 +69,7 @@ def mistake(text: str) -> SqlError:
         ("SELECT ObjectID FROM MovingObjects GPAC-kNN»«", "the text ends here"),
         ("SELECT ObjectID FROM MovingObjects »GPAC-NN« (2, 3, 4)", "expected GPAC-IN or GPAC-kNN, got 'GPAC-NN'"),
         ("SELECT x FROM MovingObjects GPAC-IN MyArea\n»GPAC-IN (1, 2, 3, 4)«", "a second time"),
+        ("SELECT x. »FROM« MovingObjects", "expected FROM"),
         ("SELECT x »GPAC-IN MyArea« FROM MovingObjects", "stands after FROM and WHERE"),
         ("SELECT x FROM MovingObjects »GPAC-IN Area51«", "there is no area 'Area51'; known: MyArea, Wrong"),
         ("SELECT x FROM Signals »GPAC-IN MyArea«", "Signals has no column for object, x, y"),

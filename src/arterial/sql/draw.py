@@ -7,6 +7,7 @@ rectangle and a condition select the same in either order; GPAC-kNN stands above
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from arterial.network.schema import Field, Schema, Type
 from arterial.network.tree import reads
 from arterial.sql.catalog import StreamEntry
 from arterial.sql.checked import Checked, Condition
-from arterial.sql.names import Used
+from arterial.sql.names import Relation, Used
 from arterial.sql.query import Inside, Nearest, NearestToMoving, Region
 
 ANSWER = "answer"
@@ -104,7 +105,10 @@ class _Drawing:
         time = one.entry.time if isinstance(one.entry, StreamEntry) else loaded_column(one.entry.schema)
         columns = {self.time: _quoted(time)} | {used.name: _quoted(used.column) for used in self._used(relation)}
         stream = self.sources[one.name]
-        return stream.map(self.net.free_name(f"{one.alias}_columns"), columns, keep=[], time_column=self.time)
+        return stream.map(self._box_name(one, "columns"), columns, keep=[], time_column=self.time)
+
+    def _box_name(self, relation: Relation, what: str) -> str:
+        return self.net.free_name(re.sub(r"\W", "_", f"{relation.alias}_{what}"))
 
     def _reports(self) -> StreamHandle:
         if self.reports is None:
@@ -198,7 +202,7 @@ class _Drawing:
         if not isinstance(one.entry, StreamEntry) or one.entry.object is None:
             return reports
         key = next(used.name for used in self._used(relation) if used.column == one.entry.object)
-        name = self.net.free_name(f"{one.alias}_latest")
+        name = self._box_name(one, "latest")
         return reports.latest(name, key, timeout=self.settings.timeout)
 
     def _where(self, stream: StreamHandle, relation: int) -> StreamHandle:
@@ -210,7 +214,7 @@ class _Drawing:
         if not own:
             return stream
         text = own[0] if len(own) == 1 else " AND ".join(f"({one})" for one in own)
-        return stream.filter(self.net.free_name(f"{self.checked.relations[relation].alias}_where"), text)
+        return stream.filter(self._box_name(self.checked.relations[relation], "where"), text)
 
     def _other(self, relation: int) -> StreamHandle:
         """Another relation, with what WHERE says of it alone."""
@@ -232,7 +236,7 @@ class _Drawing:
                 ]
                 mine = {used.name for used in self._used(relation)}
                 on = " AND ".join(f"({_sided(condition.text, mine)})" for condition in conditions)
-                stream = stream.match(f"{prefix}_{one.alias}", self._other(relation), on=on or None)
+                stream = stream.match(self._box_name(one, prefix), self._other(relation), on=on or None)
                 joined.add(relation)
         return stream
 

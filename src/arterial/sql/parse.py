@@ -171,10 +171,10 @@ class _Reader:
 
     def relations(self) -> tuple[From, ...]:
         default = self._keyword(TokenType.FROM)
-        tables = [
-            (self.select.args.get("from_") or self.select.args["from"]).this,
-            *(join.this for join in self.select.args.get("joins") or ()),
-        ]
+        begin = self.select.args.get("from_") or self.select.args.get("from")
+        if begin is None:
+            raise SqlError("expected FROM and the stream to ask", self.text, default)
+        tables = [begin.this, *(join.this for join in self.select.args.get("joins") or ())]
         relations: list[From] = []
         for table in tables:
             place = place_of_part(table, self.text, default)
