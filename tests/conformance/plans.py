@@ -43,7 +43,7 @@ class Plan:
             stream = gpac_in(reports, "gpac", **self.query, timeout=self.timeout, moves=self.moves)
         else:
             stream = reports.latest("latest", "object", timeout=self.timeout)
-        focals = {"focals": stream} if "focal" in self.query else {}
+        focals: dict[str, Any] = {"focals": stream} if "focal" in self.query else {}
         for i, step in enumerate(self.steps):
             if i == place:
                 stream = gpac_in(stream, "gpac", **self.query, **focals, moves=self.moves)
@@ -94,6 +94,11 @@ def _top(stream: StreamHandle, word: str) -> StreamHandle:
     return stream
 
 
+QUERIES: list[dict[str, Any]] = [
+    {"region": (-5, -5, 4, 6)},
+    {"focal": 2, "length": 12, "width": 9},
+    {"region": (-99, -99, 0, 99)},
+]
 CONDITIONS = ["type = 'truck'", "speed > 45", "speed > 45 or type = 'car'", "object % 2 = 0", "speed is null"]
 PLACED = ["x > 0", "x + speed > 40"]
 
@@ -120,11 +125,7 @@ def plans(draw: st.DrawFn, *, moves: bool) -> Plan:
         else:
             text = draw(st.sampled_from(options[word]))
         steps.append((word, text))
-    query = draw(
-        st.sampled_from(
-            [{"region": (-5, -5, 4, 6)}, {"focal": 2, "length": 12, "width": 9}, {"region": (-99, -99, 0, 99)}]
-        )
-    )
+    query = draw(st.sampled_from(QUERIES))
     top = draw(st.sampled_from(["none", "distinct", "count", "by type", "project", "by type, distinct"]))
     return Plan(query, tuple(steps), top, draw(st.sampled_from([None, 4, 15])), moves)
 
