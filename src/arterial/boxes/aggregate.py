@@ -183,7 +183,8 @@ class _Work:
 
     def _save(self, kept: dict[str, pl.Series], told: Array, begins: Array, untouched: Array) -> None:
         """Write what groups have at their last ends."""
-        stands = kept[ROWS].to_numpy() != 0 if self.keys else np.ones(len(told), np.bool_)
+        empty = [(kept[name] == _nothing(kind)[0]).to_numpy() for name, kind in accumulators(self.plan).items()]
+        stands = ~np.logical_and.reduce([kept[ROWS].to_numpy() == 0, *empty]) | (not self.keys)
         marks = np.where(stands, np.where(told, _IS_TOLD, _STANDS), _GONE)
         rows = pl.DataFrame(kept | {_TOLD: pl.Series(marks, dtype=pl.Int8)}).select(list(self.columns))
         changes = rows[np.flatnonzero(np.append(begins[1:], True))]

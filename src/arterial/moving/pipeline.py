@@ -256,6 +256,28 @@ class GpacInBox(GpacBox):
     kind: ClassVar[str] = "gpac_in"
 
     @property
+    def focal_port(self) -> str | None:
+        """The input on which the focal object reports."""
+        if self.focal_id is None:
+            return None
+        return FOCALS if self.focals else IN
+
+    def commutes_with(self, read: frozenset[str], stream: Stream) -> bool:
+        """Whether a selection that reads these columns gives the same below and above, on such an input.
+
+        It does where a row's fate hangs on the row alone. Of reports the last stands, and one that a selection leaves
+        out does not replace the one before it: there only attributes that an object never changes are safe. The k
+        nearest of some are not some of the k nearest, so `GpacKnnBox` has no such function.
+        """
+        if self.cache < 100.0 or read & {stream.time, SIGN} or read & self.loosely_read():
+            return False
+        return stream.signed or read <= {self.object, *self.fixed}
+
+    def loosely_read(self) -> frozenset[str]:
+        """The position, unless all moves are told: it is that of when a row was told."""
+        return frozenset() if self.moves else frozenset({self.x, self.y})
+
+    @property
     def query(self) -> Query:
         """The rectangle."""
         moving = (self.focal, self.length, self.width)

@@ -249,7 +249,8 @@ class Telling:
         stays = np.flatnonzero(self.n)
         before = self.known.height
         changed = np.flatnonzero(self.changed & ((self.n != 0) | (np.arange(len(self.n)) < before)))
-        self.table.write(self._rows(stays), self._rows(changed))
+        most = 2 * len(changed) >= len(stays)  # then it is less work to write all than to merge
+        self.table.write(self._rows(stays), None if most else self._rows(changed))
         slots = self.object_of[stays]
         dead = engine.objects.live[slots] == 0  # the engine may have given their slots to others
         if dead.any():
@@ -262,13 +263,13 @@ class Telling:
             self.state.put("gauge", "", {"longest_step": np.array([engine.longest_step])})
 
     def _rows(self, entries: Array) -> pl.DataFrame:
-        made = {name: self.all[name].gather(self.first_row[entries]) for name in self.attributes}
         objects = self.object_of[entries]
-        position = np.maximum(self.position[objects], 0)
+        places = pl.DataFrame({_X: self.xs, _Y: self.ys})
         told = pl.Series(self.told_row[entries]).set(pl.Series(self.told_row[entries] < 0), None)
-        made |= {_X: self.xs.gather(position), _Y: self.ys.gather(position), _N: pl.Series(self.n[entries])}
-        made |= {_LAST: pl.Series(self.last[objects]), _TOLD_X: self.xs.gather(told), _TOLD_Y: self.ys.gather(told)}
-        return pl.DataFrame(made, schema=dict(self.table.schema))
+        told_places = places.select(pl.all().gather(told)).rename({_X: _TOLD_X, _Y: _TOLD_Y})
+        made = self.all[self.first_row[entries]].hstack(places[np.maximum(self.position[objects], 0)])
+        counts = [pl.Series(_N, self.n[entries]), pl.Series(_LAST, self.last[objects])]
+        return made.hstack(counts).hstack(told_places)
 
     def _uncertainty(self) -> pl.DataFrame:
         empty = self._schema(UNCERTAINTY)

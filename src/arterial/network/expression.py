@@ -57,11 +57,11 @@ def predicate(text: str, schema: Schema) -> Tree:
 
 
 class Dialect(DuckDB):
-    """Our own names of types beside those of SQL: int8 is eight bits wide here, not eight bytes."""
+    """Our own names of types beside those of SQL: int8 is eight bits wide here, not eight bytes; object is a column."""
 
     class Tokenizer(DuckDB.Tokenizer):
         KEYWORDS = {  # noqa: RUF012
-            **DuckDB.Tokenizer.KEYWORDS,
+            **{word: kind for word, kind in DuckDB.Tokenizer.KEYWORDS.items() if word != "OBJECT"},
             "INT8": TokenType.TINYINT,
             "INT16": TokenType.SMALLINT,
             "INT32": TokenType.INT,
