@@ -1,8 +1,8 @@
 """A query in SQL as a network: the trucks within a kilometre of an ambulance, and how many of them each owner has.
 
-    python examples/sql_trucks.py                   # runs it over a few reports
-    arterial graph examples/sql_trucks.py:net       # draws it
-    arterial explain examples/sql_trucks.py:net     # shows its superboxes
+python examples/sql_trucks.py                   # runs it over a few reports
+arterial graph examples/sql_trucks.py:net       # draws it
+arterial explain examples/sql_trucks.py:net     # shows its superboxes
 """
 
 from __future__ import annotations

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from arterial.errors import MachineError
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import Group
 
     from arterial.drawing import Network
+    from arterial.network.box import Stream
     from arterial.sql.live import Answer
 
 SHOWN_ROWS, SHOWN_UPDATES = 20, 8
-SIGNS = {1: "+", -1: "-"}
 
 
 def teller_for(net: Network, out: Path | None, as_json: bool, fractional: bool) -> Teller:
@@ -43,46 +43,34 @@ class Teller:
 
     train_size = 20_000
 
-    def __init__(self, stream: Any, out: Path | None, fractional: bool) -> None:
+    def __init__(self, stream: Stream, out: Path | None, fractional: bool) -> None:
         self.stream, self.out, self.fractional = stream, out, fractional
         self.columns = [name for name in stream.schema.names if name not in (stream.time, "sign")]
-        self.file: TextIO | None = None
+        self.file: BinaryIO | None = None
 
     def __enter__(self) -> Teller:
         if self.out is not None:
-            try:
-                self.file = self.out.open("w", newline="", encoding="utf-8")
-            except OSError as fault:
-                raise MachineError(f"--out {self.out}: cannot be written: {fault.strerror or fault}") from None
-            self._write([[self.stream.time, "sign", *self.columns]])
+            self._try(self._open)
         return self
 
     def __exit__(self, *error: object) -> None:
         if self.file is not None:
-            self._closing(self.file.close)
+            self._try(self.file.close)
 
     def told(self, answer: Answer, changes: pl.DataFrame) -> None:
         """The changes of a train."""
-        rows = self.rows(changes)
+        self.show(answer, self.keep(changes))
+
+    def keep(self, changes: pl.DataFrame) -> pl.DataFrame:
+        """Write changes to the file; gives them as texts."""
+        from arterial.sql.live import as_texts
+
+        texts = as_texts(changes, self.stream, self.fractional)
         if self.file is not None:
-            self._write(rows)
-        self.show(answer, rows)
+            self._try(lambda: self._write(texts))
+        return texts
 
-    def keep(self, changes: pl.DataFrame) -> None:
-        """Changes that were told before: into the file only."""
-        if self.file is not None:
-            self._write(self.rows(changes))
-
-    def rows(self, changes: pl.DataFrame) -> list[list[Any]]:
-        """Changes as time, sign and values."""
-        from arterial.sql.live import shown_time
-
-        return [
-            [shown_time(at, self.fractional), SIGNS[sign], *row]
-            for at, sign, *row in changes.select(self.stream.time, "sign", *self.columns).iter_rows()
-        ]
-
-    def show(self, answer: Answer, rows: list[list[Any]]) -> None:
+    def show(self, answer: Answer, texts: pl.DataFrame) -> None:
         """Show the changes."""
         raise NotImplementedError
 
@@ -91,16 +79,20 @@ class Teller:
         set_aside = f", {aside:,} set aside" if aside else ""
         where = f"; the updates are in {self.out}" if self.out else ""
         sys.stderr.write(
-            f"{answer.size():,} row(s) in the answer, {answer.updates:,} updates, "
+            f"{answer.size:,} row(s) in the answer, {answer.updates:,} updates, "
             f"{answer.tuples:,} tuples read{set_aside}, {seconds:.1f} s{where}\n"
         )
 
-    def _write(self, rows: list[list[Any]]) -> None:
-        assert self.file is not None
-        text = _csv(rows)
-        self._closing(lambda: self.file and self.file.write(text))
+    def _open(self) -> None:
+        assert self.out is not None
+        self.file = self.out.open("wb")
+        self.stream.schema.empty().select(self.stream.time, "sign", *self.columns).write_csv(self.file)
 
-    def _closing(self, write: Any) -> None:
+    def _write(self, texts: pl.DataFrame) -> None:
+        assert self.file is not None
+        texts.write_csv(self.file, include_header=False)
+
+    def _try(self, write: Callable[[], None]) -> None:
         try:
             write()
         except OSError as fault:
@@ -110,24 +102,24 @@ class Teller:
 class _Lines(Teller):
     """Plain lines on standard output; none if there is a file."""
 
-    def show(self, answer: Answer, rows: list[list[Any]]) -> None:
-        if self.out is None and rows:
-            sys.stdout.write(_csv(rows))
+    def show(self, answer: Answer, texts: pl.DataFrame) -> None:
+        if self.out is None and texts.height:
+            sys.stdout.write(texts.write_csv(include_header=False))
             sys.stdout.flush()
 
 
 class _Json(Teller):
     """Lines of JSON."""
 
-    def show(self, answer: Answer, rows: list[list[Any]]) -> None:
-        for at, sign, *values in rows:
-            row = dict(zip(self.columns, map(_plain, values), strict=True))
+    def show(self, answer: Answer, texts: pl.DataFrame) -> None:
+        for at, sign, *values in texts.iter_rows():
+            row = dict(zip(self.columns, values, strict=True))
             sys.stdout.write(json.dumps({"t": _number(at), "sign": sign, "row": row}) + "\n")
         sys.stdout.flush()
 
     def verdict(self, answer: Answer, aside: int, seconds: float) -> None:
         said = {
-            "rows": answer.size(),
+            "rows": answer.size,
             "updates": answer.updates,
             "tuples": answer.tuples,
             "set_aside": aside,
@@ -148,43 +140,53 @@ class _Screen(Teller):
         super().__enter__()
         self.live = Live(console=Console(), refresh_per_second=8)
         self.live.__enter__()
-        self.latest: list[list[Any]] = []
+        self.rows: pl.DataFrame | None = None
+        self.latest: list[tuple[str, ...]] = []
         return self
 
     def __exit__(self, *error: object) -> None:
         self.live.__exit__(None, None, None)
         super().__exit__(*error)
 
-    def show(self, answer: Answer, rows: list[list[Any]]) -> None:
-        self.latest = [*self.latest, *rows][-SHOWN_UPDATES:]
+    def keep(self, changes: pl.DataFrame) -> pl.DataFrame:
+        import polars as pl
+
+        texts = super().keep(changes)
+        came = texts.select(*self.columns, (2 * (pl.col("sign") == "+").cast(pl.Int64) - 1).alias("sign"))
+        both = came if self.rows is None else pl.concat([self.rows, came])
+        self.rows = both.group_by(self.columns).agg(pl.col("sign").sum()).filter(pl.col("sign") != 0)
+        return texts
+
+    def show(self, answer: Answer, texts: pl.DataFrame) -> None:
+        self.latest = [*self.latest, *(_words(row) for row in texts.tail(SHOWN_UPDATES).iter_rows())][-SHOWN_UPDATES:]
         self.live.update(self._picture(answer))
 
-    def _picture(self, answer: Answer) -> Any:
+    def _picture(self, answer: Answer) -> Group:
         from rich.console import Group
-        from rich.markup import escape
-        from rich.table import Table
+        from rich.table import Column, Table
+        from rich.text import Text
 
         at = self.latest[-1][0] if self.latest else ""
-        table = Table(
-            *map(escape, self.columns), title=f"the answer at {self.stream.time} {at}: {answer.size():,} row(s)"
-        )
-        ordered = sorted(
-            answer.rows.elements(), key=lambda row: [(value is None, str(type(value)), value) for value in row]
-        )
-        for row in ordered[:SHOWN_ROWS]:
-            table.add_row(*(escape(str(_plain(value))) for value in row))
-        if len(ordered) > SHOWN_ROWS:
-            table.caption = f"and {len(ordered) - SHOWN_ROWS:,} more"
-        updates = Table(self.stream.time, "", *map(escape, self.columns), title=f"{answer.updates:,} updates")
-        for when, sign, *values in self.latest:
-            colour = "green" if sign == "+" else "red"
-            updates.add_row(when, f"[{colour}]{sign}[/]", *(escape(str(_plain(value))) for value in values))
+
+        def headings() -> list[Column]:
+            return [Column(Text(name)) for name in self.columns]
+
+        table = Table(*headings(), title=f"the answer at {self.stream.time} {at}: {answer.size:,} row(s)")
+        assert self.rows is not None
+        ordered = self.rows.sort(self.columns).head(SHOWN_ROWS)
+        for *row, count in ordered.iter_rows():
+            for _ in range(min(count, SHOWN_ROWS - table.row_count)):
+                table.add_row(*map(Text, _words(row)))
+        if answer.size > table.row_count:
+            table.caption = f"and {answer.size - table.row_count:,} more"
+        updates = Table(Column(Text(self.stream.time)), "", *headings(), title=f"{answer.updates:,} updates")
+        for when, sign, *words in self.latest:
+            updates.add_row(Text(when), Text(sign, "green" if sign == "+" else "red"), *map(Text, words))
         return Group(table, updates)
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON and people read it."""
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+def _words(row: Iterable[object]) -> tuple[str, ...]:
+    return tuple("" if value is None else str(value) for value in row)
 
 
 def _number(text: str) -> int | float | str:
@@ -194,9 +196,3 @@ def _number(text: str) -> int | float | str:
         except ValueError:
             pass
     return text
-
-
-def _csv(rows: list[list[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -25,38 +24,24 @@ from arterial.sql.draw import ANSWER, loaded_column
 from arterial.sql.reading import MICROSECONDS, Input, as_fractions
 
 TRAIN_SIZE = 20_000
-Row = tuple[Any, ...]
 Told = Callable[["Answer", pl.DataFrame], None]
 """What is called after each train with the answer, and the changes that the train made."""
 
 
 @dataclass
 class Answer:
-    """The answer as it stands: how many times each row is in it, and what was told so far."""
+    """How far a query is: how many rows its answer has, what was told and read so far."""
 
     stream: Stream
-    rows: Counter[Row] = field(default_factory=Counter)
+    size: int = 0
     updates: int = 0
     tuples: int = 0
     through: int = BEGIN
 
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns of a row."""
-        return [name for name in self.stream.schema.names if name not in (self.stream.time, SIGN)]
-
     def take(self, changes: pl.DataFrame) -> None:
         """Let rows come and go."""
         self.updates += changes.height
-        for sign, *row in changes.select(SIGN, *self.columns).iter_rows():
-            key = tuple(row)
-            self.rows[key] += sign
-            if not self.rows[key]:
-                del self.rows[key]
-
-    def size(self) -> int:
-        """How many rows are in it."""
-        return sum(self.rows.values())
+        self.size += int(changes[SIGN].cast(pl.Int64).sum())
 
 
 def answer_stream(network: NetworkValue) -> Stream:
@@ -160,17 +145,32 @@ class Parts:
         return changes.sort(self.stream.time, SIGN, maintain_order=True)
 
 
-def shown_time(value: int | datetime, fractional: bool) -> str:
+def as_texts(changes: pl.DataFrame, stream: Stream, fractional: bool) -> pl.DataFrame:
+    """Changes as people read them: the time as in the files, + or -, and the columns of the answer."""
+    others = [name for name in stream.schema.names if name not in (stream.time, SIGN)]
+    known = changes[stream.time].unique()
+    times = dict(zip(known.to_list(), (_shown(value, fractional) for value in known.to_list()), strict=True))
+    return changes.select(
+        pl.col(stream.time).replace_strict(times, return_dtype=pl.String),
+        pl.when(pl.col(SIGN) > 0).then(pl.lit("+")).otherwise(pl.lit("-")).alias(SIGN),
+        *(_readable(name, stream.schema[name]) for name in others),
+    )
+
+
+def _readable(name: str, kind: Type) -> pl.Expr:
+    return pl.col(name).dt.to_string("%Y-%m-%d %H:%M:%S%.f") if kind is Type.TIMESTAMP else pl.col(name)
+
+
+def _shown(value: int | datetime, fractional: bool) -> str:
     """A time as in the file: a number, or a date and time."""
-    if isinstance(value, datetime):
-        if not fractional:
-            return value.isoformat(sep=" ")
-        since = value - datetime(1970, 1, 1)
-        micros = (since.days * 86_400 + since.seconds) * MICROSECONDS + since.microseconds
-        whole, rest = divmod(abs(micros), MICROSECONDS)
-        sign = "-" if micros < 0 else ""
-        return sign + (f"{whole}.{rest:06d}".rstrip("0").rstrip(".") if rest else str(whole))
-    return str(value)
+    if not isinstance(value, datetime):
+        return str(value)
+    if not fractional:
+        return value.isoformat(sep=" ")
+    since = value - datetime(1970, 1, 1)
+    micros = (since.days * 86_400 + since.seconds) * MICROSECONDS + since.microseconds
+    whole, rest = divmod(abs(micros), MICROSECONDS)
+    return ("-" if micros < 0 else "") + (f"{whole}.{rest:06d}".rstrip("0") if rest else str(whole))
 
 
 def _time_column(network: NetworkValue, source: str) -> str:
