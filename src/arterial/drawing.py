@@ -14,14 +14,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from arterial.boxes.aggregate import Aggregate
 from arterial.boxes.bsort import BSort
 from arterial.boxes.connection_point import ConnectionPoint
+from arterial.boxes.distinct import Distinct
 from arterial.boxes.drop import Drop
 from arterial.boxes.filter import OTHERWISE, Filter
 from arterial.boxes.group_by import GroupBy
 from arterial.boxes.join import LEFT, RIGHT, Join
 from arterial.boxes.latch import Latch
+from arterial.boxes.latest import Latest
 from arterial.boxes.map import Map
+from arterial.boxes.match import Match
+from arterial.boxes.net import Net
 from arterial.boxes.output import Output
 from arterial.boxes.read_relation import CHANGES, ReadRelation
 from arterial.boxes.resample import Resample
@@ -73,12 +78,15 @@ class Network:
         """The network as JSON text."""
         return to_json(self.value)
 
-    def source(self, name: str, schema: SchemaLike, time: str = "time", disorder: Duration = 0) -> StreamHandle:
+    def source(
+        self, name: str, schema: SchemaLike, time: str = "time", disorder: Duration = 0, *, signed: bool = False
+    ) -> StreamHandle:
         """A stream from outside, with tuples of that schema and the column that is their time.
 
-        A tuple may come up to `disorder` behind the highest time before it; what is later leaves by `.late`.
+        A tuple may come up to `disorder` behind the highest time before it; what is later leaves by `.late`. A `signed`
+        stream has a column `sign`, int8, that is 1 where a row comes and -1 where it goes.
         """
-        return self.box(Source(name, Schema.of(schema), time, disorder))
+        return self.box(Source(name, Schema.of(schema), time, disorder, signed))
 
     def relation(
         self,
@@ -275,6 +283,14 @@ class StreamHandle:
         """Values over all tuples of a group so far, told after each window that has some."""
         return self.box(Latch(name, _values(values, more), every, size))
 
+    def net(self, name: str) -> StreamHandle:
+        """Of a signed stream, the changes of each instant without those that cancel."""
+        return self.box(Net(name))
+
+    def latest(self, name: str, *key: str, timeout: Duration | None = None) -> StreamHandle:
+        """The latest tuple of each key, as a relation whose changes have signs; silent keys go after the timeout."""
+        return self.box(Latest(name, tuple(key), timeout))
+
     def resample(
         self,
         name: str,
@@ -301,6 +317,18 @@ class StreamHandle:
     ) -> StreamHandle:
         """Pairs of this stream's tuples with the other's, of one group, `within` so much time of each other."""
         return self.network.box(Join(name, within, on, time), **{LEFT: self, RIGHT: other})
+
+    def match(self, name: str, other: StreamHandle, *, on: str | None = None) -> StreamHandle:
+        """Pairs of rows that stand on both streams: `on="left.object = right.object"`. What leaves is signed."""
+        return self.network.box(Match(name, on), **{LEFT: self, RIGHT: other})
+
+    def distinct(self, name: str, by: Sequence[str] | None = None) -> StreamHandle:
+        """Each row that stands once, by all columns or by some. What leaves is signed."""
+        return self.box(Distinct(name, None if by is None else tuple(by)))
+
+    def aggregate(self, name: str, values: Mapping[str, Value] | None = None, /, **more: Value) -> StreamHandle:
+        """Values over what stands of each group, as rows come and go: `n="count(*)"`. What leaves is signed."""
+        return self.box(Aggregate(name, _values(values, more)))
 
     def wait_for(self, name: str, predicate: str, until: StreamHandle, time: str = "released") -> StreamHandle:
         """The tuples, each held until the predicate is true for it and the latest of `until`; see `.unmet`."""

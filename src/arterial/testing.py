@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,13 +23,17 @@ from arterial.boxes.source import Source
 from arterial.drawing import Network, StreamHandle
 from arterial.engine.inprocess import InProcess
 from arterial.errors import ArterialError
-from arterial.network.box import Box, Stream
+from arterial.network.box import SIGN, Box, Stream
 from arterial.network.network import NetworkValue, Port
 from arterial.network.schema import Schema
+from arterial.network.signed import row_columns
 from arterial.network.train import BEGIN, END, Train
 from arterial.reference import Meaning, interpret
+from arterial.reference.scalar import value_to_instant
 
 Tuples = Sequence[Mapping[str, Any]]
+Row = tuple[tuple[str, Any], ...]
+"""A row of a signed stream: names and values."""
 
 
 class DisagreementError(ArterialError, AssertionError):
@@ -130,7 +135,7 @@ def check_box(
     arrivals: dict[str, Tuples] = {}
     for port in box.inputs:
         stream = streams[port]
-        source = net.box(Source(f"source of {port}", stream.schema, stream.time))
+        source = net.box(Source(f"source of {port}", stream.schema, stream.time, signed=stream.signed))
         arrivals[f"source of {port}"] = inputs[port]
         handles[port] = net.box(GroupBy(f"group of {port}", stream.keyed_by), **{"in": source})
     net.box(box, **handles)
@@ -151,6 +156,26 @@ def compare(network: NetworkValue, expected: Mapping[str, Tuples], got: Mapping[
                 f"network {network.name!r}, output {name!r} ({what}):\n  expected:\n{_shown(expected[name])}\n"
                 f"  got:\n{_shown(tuples)}"
             )
+
+
+def standing(tuples: Tuples, stream: Stream) -> list[tuple[int, dict[Row, int]]]:
+    """What a signed stream stands for: after each instant at which that changes, how often each row stands.
+
+    Two streams with the same value have the same answer at every instant. Raises if a row goes that does not stand.
+    """
+    names = sorted(row_columns(stream))
+    stands: Counter[Row] = Counter()
+    answers: list[tuple[int, dict[Row, int]]] = [(BEGIN, {})]
+    for values in tuples:
+        at = value_to_instant(values[stream.time])
+        row = tuple((name, _comparable(values[name])) for name in names)
+        stands[row] += values[SIGN]
+        if stands[row] < 0:
+            raise DisagreementError(f"at {at} a row goes that does not stand: {dict(values)}")
+        if at != answers[-1][0]:
+            answers.append((at, {}))
+        answers[-1] = (at, {row: count for row, count in stands.items() if count})
+    return [now for before, now in zip([(BEGIN, {}), *answers], answers, strict=False) if now[1] != before[1]]
 
 
 def steps(network: NetworkValue, arrivals: Mapping[str, Tuples], trains: int, seed: int = 0) -> list[dict[str, Train]]:

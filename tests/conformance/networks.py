@@ -165,6 +165,30 @@ def _point(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[St
     return stream.connection_point(name, retention="1 hour")
 
 
+def _latest(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    by = draw(st.sampled_from([("k",), ("j",), ("k", "j"), ("f",), stream.type.keyed_by or ("b",)]))
+    return stream.latest(name, *by, timeout=draw(st.sampled_from([None, 1, 7])))
+
+
+def _distinct(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    names = [n for n in stream.schema.names if n not in (stream.type.time, "sign")]
+    by = draw(st.one_of(st.none(), st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)))
+    return stream.distinct(name, by)
+
+
+def _aggregate(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    values = _values(draw, stream, holistic=True, start=False)
+    return stream.aggregate(name, {n: text for n, text in values.items() if "sign" not in text})
+
+
+def _match(draw: Draw, net: Network, name: str, stream: StreamHandle, others: list[StreamHandle]) -> StreamHandle:
+    other = draw(st.sampled_from(_grouped_like(stream, others)))
+    on = draw(
+        st.sampled_from(["left.k = right.k", "left.x = right.x and left.f <> right.f", "left.n + 1 = right.n", None])
+    )
+    return stream.match(name, other, on=on)
+
+
 def _like(stream: StreamHandle, others: list[StreamHandle]) -> list[StreamHandle]:
     return [other for other in others if other.type == stream.type]
 
@@ -175,5 +199,5 @@ def _grouped_like(stream: StreamHandle, others: list[StreamHandle]) -> list[Stre
 
 BOXES: list[Add] = [
     _filter, _map, _retimed, _drop, _union, _group, _group, _group, _tumble, _tumble, _slide, _slide, _latch, _resample,
-    _join, _wait_for, _relation, _static_relation, _point,
+    _join, _wait_for, _relation, _static_relation, _point, _latest, _latest, _distinct, _aggregate, _aggregate, _match,
 ]  # fmt: skip

@@ -72,6 +72,18 @@ def case_latch(s: StreamHandle) -> None:
     s.latch("box4", ALL, every=4).output("o4")
 
 
+def case_latest(s: StreamHandle) -> None:
+    s.latest("box", "k").output("o1")
+    s.latest("box2", "j", "s", timeout=3).output("o2")
+    s.group_by("k").latest("box3", "k", "j", timeout=20).output("o3")
+    s.latest("box4", "f").output("o4")
+
+
+def case_net(s: StreamHandle) -> None:
+    s.latest("a", "k").map("few", keep=["t", "k", "j"]).net("box").output("o1")
+    s.latest("b", "k", timeout=2).map("fewer", keep=["t", "f"]).group_by("f").net("box2").output("o2")
+
+
 def case_resample(s: StreamHandle) -> None:
     s.group_by("k").resample("box", every=3, within=10, x="linear", f="linear", s="previous").output("o1")
     s.resample("box2", every=5, within=6, f="linear", n="previous").output("o2")
@@ -89,6 +101,34 @@ def case_join(s: StreamHandle) -> None:
     a.join("box", b, within=3, on="left.x <> right.x or right.s = 'a'").output("o1")
     a.group_by("k").join("box2", b.group_by("k"), within=10).output("o2")
     a.join("box3", a, within=0).output("o3")
+
+
+def signed(s: StreamHandle) -> StreamHandle:
+    """What stands of the stream by a key: rows come and go."""
+    return s.latest("signed", "k", "j", timeout=30).filter("stay", "n <> 2")
+
+
+def case_distinct(s: StreamHandle) -> None:
+    s.distinct("box").output("o1")
+    signed(s).distinct("box2", by=["s", "f"]).output("o2")
+    s.group_by("k").distinct("box3", by=["k"]).output("o3")
+
+
+def case_aggregate(s: StreamHandle) -> None:
+    values = {name: text for name, text in ALL.items() if not text.startswith(("first", "last", "stddev"))} | DISTINCT
+    rows = signed(s)
+    rows.aggregate("box", values | {"a": "avg(f)", "hf": "max(f)", "mb": "min(b)"}).output("o1")
+    rows.group_by("k").aggregate("box2", values).output("o2")
+    s.group_by("k", "s").aggregate("box3", values).output("o3")
+    s.group_by("f").aggregate("box4", n="count(*)", sf="sum(f) + 1").output("o4")
+
+
+def case_match(s: StreamHandle) -> None:
+    a, b = s.latest("a", "k"), s.filter("some", "x > 0")
+    a.match("box", b, on="left.j = right.j and left.n <> right.n").output("o1")
+    a.group_by("k").match("box2", a.group_by("k")).output("o2")
+    b.match("box3", a, on="left.f = right.f and right.x + 1 = left.x + 1").output("o3")
+    a.match("box4", s.latest("c", "j"), on="left.x < right.x or left.b").output("o4")
 
 
 def case_wait_for(s: StreamHandle) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from arterial.moving.brute import BruteForce
 from arterial.moving.events import Event, MovingNearest, MovingRange, Nearest, Range, Register, Report, Sign
-from arterial.moving.gpac_in import GpacIn
-from arterial.moving.gpac_knn import GpacKnn
+from arterial.moving.gpac_nearest import GpacKnn
+from arterial.moving.gpac_range import GpacIn
 from arterial.moving.group_nearest import GpacGroup
 from arterial.moving.interpreter import Interpreter, net
 from arterial.moving.skeleton import Gpac, Located

@@ -105,3 +105,7 @@ def test_mistakes(text: str, message: str) -> None:
 def test_a_predicate_must_be_true_or_false() -> None:
     with pytest.raises(NetworkError, match="expected a condition"):
         predicate("speed + 1", SCHEMA)
+
+
+def test_object_is_a_column_like_any_other() -> None:
+    assert parse("object < 5 and object > 2", Schema.of({"object": int})).type is Type.BOOL

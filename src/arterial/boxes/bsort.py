@@ -28,6 +28,7 @@ class BSort(Box):
     time: str | None = None
 
     kind: ClassVar[str] = "bsort"
+    instead: ClassVar[str] = "it is in the order of its changes already"
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ class ConnectionPoint(Box):
 
     kind: ClassVar[str] = "connection_point"
     stateless: ClassVar[bool] = True
+    takes_signed: ClassVar[bool] = True
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """Like the input."""

@@ -28,6 +28,7 @@ class Drop(Box):
     seed: int = 0
 
     kind: ClassVar[str] = "drop"
+    instead: ClassVar[str] = "drop before the box that makes the signs: here a minus might stay whose plus was dropped"
     stateless: ClassVar[bool] = True
 
     @property

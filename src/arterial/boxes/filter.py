@@ -11,8 +11,10 @@ from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.expression import predicate
 from arterial.network.function import Function, call_on_columns
 from arterial.network.schema import Type
+from arterial.network.signed import require_rows_only
 from arterial.network.state import State
 from arterial.network.train import Train
+from arterial.network.tree import reads
 from arterial.network.vectorised import truth
 
 OTHERWISE = "otherwise"
@@ -20,12 +22,16 @@ OTHERWISE = "otherwise"
 
 @dataclass(frozen=True)
 class Filter(Box):
-    """Tuples for which the predicate is true leave by `out`, all others (false or null) by `otherwise`."""
+    """Tuples for which the predicate is true leave by `out`, all others (false or null) by `otherwise`.
+
+    Of a signed stream a row goes the same way when it comes and when it goes; the predicate must not read time or sign.
+    """
 
     predicate: str | Function
 
     kind: ClassVar[str] = "filter"
     stateless: ClassVar[bool] = True
+    takes_signed: ClassVar[bool] = True
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -37,10 +43,11 @@ class Filter(Box):
         stream = inputs[IN]
         if isinstance(self.predicate, Function):
             self.predicate.check(stream.schema)
+            require_rows_only(stream, self.predicate.reads, "the predicate")
             if [field.type for field in self.predicate.produces] != [Type.BOOL]:
                 raise NetworkError(f"expected a function that produces one bool, got {self.predicate.produces}")
         else:
-            predicate(self.predicate, stream.schema)
+            require_rows_only(stream, reads(predicate(self.predicate, stream.schema)), f"{self.predicate!r}")
         return {OUT: stream, OTHERWISE: stream}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from arterial.boxes._order import require_order
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.signed import require_rows_only
 from arterial.network.state import State
 from arterial.network.train import Train
 from arterial.network.tree import known_column
@@ -25,6 +26,7 @@ class GroupBy(Box):
     columns: tuple[str, ...]
 
     kind: ClassVar[str] = "group_by"
+    takes_signed: ClassVar[bool] = True
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The input with another key."""
@@ -33,6 +35,7 @@ class GroupBy(Box):
             known_column(name, stream.schema.names)
             if name in self.columns[:i]:
                 raise NetworkError(f"the column {name!r} is named twice")
+        require_rows_only(stream, self.columns, "the group")
         if self._mixes(stream):
             require_order(stream)
         return {OUT: replace(stream, keyed_by=self.columns)}

@@ -42,6 +42,7 @@ class Join(Box):
     time: str = "joined"
 
     kind: ClassVar[str] = "join"
+    instead: ClassVar[str] = "use match, the join of what stands on both sides"
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ class Latch(Box):
     size: int | None = None
 
     kind: ClassVar[str] = "latch"
+    instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The group, the time, the values."""

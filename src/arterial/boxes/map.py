@@ -10,13 +10,14 @@ import polars as pl
 
 from arterial.boxes._order import require_time, unordered_through
 from arterial.errors import NetworkError
-from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.box import IN, OUT, SIGN, Box, Stream
 from arterial.network.expression import parse
 from arterial.network.function import Function, call_on_columns
 from arterial.network.schema import Field, Schema, Type
+from arterial.network.signed import require_rows_only
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.network.tree import Column, known_column
+from arterial.network.tree import Column, known_column, reads
 from arterial.network.vectorised import evaluate
 
 
@@ -26,6 +27,7 @@ class Map(Box):
 
     All expressions see the tuple as it came. `keep` names the columns of the input that stay (all, if None). `time`
     makes another column the time of the stream; a stream whose time was computed has no order any more (see BSort).
+    The sign of a signed stream always stays; no column is computed from it or from the time.
     """
 
     columns: tuple[tuple[str, str | Function], ...]
@@ -34,6 +36,7 @@ class Map(Box):
 
     kind: ClassVar[str] = "map"
     stateless: ClassVar[bool] = True
+    takes_signed: ClassVar[bool] = True
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The kept and the computed columns."""
@@ -41,7 +44,9 @@ class Map(Box):
         for name in self.keep or ():
             known_column(name, stream.schema.names)
         computed = self._computed(stream.schema)
-        kept = stream.schema.names if self.keep is None else self.keep
+        if stream.signed:
+            self._check_signed(stream, computed)
+        kept = self._kept(stream)
         types = {name: stream.schema[name] for name in kept} | computed
         schema = Schema(tuple(Field(name, kind) for name, kind in types.items()))
         for name in stream.keyed_by:
@@ -53,7 +58,7 @@ class Map(Box):
         known_column(time, schema.names, "the tuple that the Map makes")
         require_time(schema, time)
         same_time = self._origin(time, stream.schema) == stream.time
-        return {OUT: Stream(schema, time, stream.ordered and same_time, stream.keyed_by)}
+        return {OUT: Stream(schema, time, stream.ordered and same_time, stream.keyed_by, stream.signed)}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """All columns at once."""
@@ -68,14 +73,32 @@ class Map(Box):
                 made.append(values[name].alias(name))
         tuples = train.tuples.with_columns(made)
         if self.keep is not None:
-            tuples = tuples.select(*self.keep, *(name for name in self._computed(schema) if name not in self.keep))
+            keep = self._kept(self.fed_by[IN])
+            tuples = tuples.select(*keep, *(name for name in self._computed(schema) if name not in keep))
         stream = self.streams(self.fed_by)[OUT]
         return {OUT: Train(tuples, train.through if stream.ordered else unordered_through(train.through))}
 
     def changes(self, stream: Stream) -> frozenset[str]:
         """The columns of the input that do not go on as they are."""
-        kept = stream.schema.names if self.keep is None else self.keep
+        kept = self._kept(stream)
         return frozenset(n for n in stream.schema.names if n not in kept or not self._unchanged(n, stream.schema))
+
+    def _kept(self, stream: Stream) -> tuple[str, ...]:
+        if self.keep is None:
+            return stream.schema.names
+        return (*self.keep, SIGN) if stream.signed and SIGN not in self.keep else self.keep
+
+    def _check_signed(self, stream: Stream, computed: Mapping[str, Type]) -> None:
+        for name in (SIGN, stream.time):
+            if name in computed:
+                raise NetworkError(f"{name!r} of a signed stream goes along by itself and cannot be computed anew")
+        if self.time not in (None, stream.time):
+            raise NetworkError(
+                f"the time of a signed stream is that of its changes, {stream.time!r}, and cannot become {self.time!r}"
+            )
+        for name, value in self.columns:
+            read = value.reads if isinstance(value, Function) else reads(parse(value, stream.schema))
+            require_rows_only(stream, read, f"the column {name!r}")
 
     def _computed(self, schema: Schema) -> dict[str, Type]:
         types: dict[str, Type] = {}

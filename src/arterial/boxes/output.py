@@ -22,6 +22,7 @@ class Output(Box):
 
     kind: ClassVar[str] = "output"
     stateless: ClassVar[bool] = True
+    takes_signed: ClassVar[bool] = True
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class ReadRelation(Box):
     updated: bool = True
 
     kind: ClassVar[str] = "read_relation"
+    instead: ClassVar[str] = "use match with a stream of the relation's rows: a row that goes must be the one that came"
 
     @property
     def inputs(self) -> tuple[str, ...]:

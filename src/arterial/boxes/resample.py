@@ -41,6 +41,7 @@ class Resample(Box):
     within: Duration
 
     kind: ClassVar[str] = "resample"
+    instead: ClassVar[str] = "resample before the box that makes the signs"
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The group, the time, the resampled columns; linear ones as float64."""

@@ -33,6 +33,7 @@ class Slide(Box):
     advance: int | None = None
 
     kind: ClassVar[str] = "slide"
+    instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The group, the time, the values."""

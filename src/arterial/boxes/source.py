@@ -25,12 +25,14 @@ LATE = "late"
 class Source(Box):
     """Orders what arrives by time. A tuple is late if its time is less than the highest so far minus `disorder`.
 
-    Late tuples, and tuples without a time, leave by the port `late`, in the order of their arrival.
+    Late tuples, and tuples without a time, leave by the port `late`, in the order of their arrival. A `signed` source
+    has an int8 column `sign`; what is late of it is no longer part of the changes, and so not signed.
     """
 
     schema: Schema
     time: str
     disorder: Duration = 0
+    signed: bool = False
 
     kind: ClassVar[str] = "source"
 
@@ -49,7 +51,8 @@ class Source(Box):
         known_column(self.time, self.schema.names, "the source")
         require_time(self.schema, self.time)
         self._disorder()
-        return {OUT: Stream(self.schema, self.time), LATE: Stream(self.schema, self.time, ordered=False)}
+        late = Stream(self.schema, self.time, ordered=False)
+        return {OUT: Stream(self.schema, self.time, signed=self.signed), LATE: late}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """What is complete, in order. `through` of the arrivals is what the outside promises, `BEGIN` if nothing."""

@@ -28,6 +28,7 @@ class Tumble(Box):
     size: int | None = None
 
     kind: ClassVar[str] = "tumble"
+    instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The group, the time, the values."""

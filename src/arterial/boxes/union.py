@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from arterial.boxes._order import Held, instants, require_alike, require_order
+from arterial.boxes._signed import with_sign
 from arterial.errors import NetworkError
-from arterial.network.box import OUT, Box, Stream
+from arterial.network.box import OUT, SIGN, Box, Stream
+from arterial.network.schema import Schema
+from arterial.network.signed import lifted
 from arterial.network.state import State
 from arterial.network.train import Train
 
 
 @dataclass(frozen=True)
 class Union(Box):
-    """All tuples of its inputs, in the order of (time, input, position)."""
+    """All tuples of its inputs, in the order of (time, input, position).
+
+    If one input is signed, so is the output, and every tuple of an input without signs is a row that comes.
+    """
 
     count: int = 2
 
     kind: ClassVar[str] = "union"
+    takes_signed: ClassVar[bool] = True
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -35,6 +42,7 @@ class Union(Box):
             raise NetworkError(f"expected at least one input, got {self.count}")
         for port, stream in inputs.items():
             require_order(stream, f"input {port!r}")
+        inputs = self._alike(inputs)
         first = inputs["in0"]
         for port, stream in inputs.items():
             if stream.schema != first.schema:
@@ -49,8 +57,26 @@ class Union(Box):
         through = min(train.through for train in trains.values())
         time = self.fed_by["in0"].time
         parts = [Held(state, port, time).next(trains[port], through) for port in self.inputs]
+        stream = self._alike(self.fed_by)["in0"]
+        if stream.signed:
+            parts = [with_sign(part, self.fed_by[port]) for port, part in zip(self.inputs, parts, strict=True)]
+            parts = [part.select(stream.schema.names) for part in parts]
         full = [part for part in parts if part.height]
         if len(full) < 2:
             return {OUT: Train(full[0] if full else parts[0], through)}
         tuples = pl.concat(full)
         return {OUT: Train(tuples[np.argsort(instants(tuples, time), kind="stable")], through)}
+
+    def _alike(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """The inputs, all with signs if one has them, and the sign where the first signed one has it."""
+        signed = next((stream for stream in inputs.values() if stream.signed), None)
+        if signed is None:
+            return inputs
+        made = {port: lifted(stream) for port, stream in inputs.items()}
+        order = {name: i for i, name in enumerate(signed.schema.names)}
+        for port, stream in inputs.items():
+            if not stream.signed and set(made[port].schema.names) == set(order):
+                fields = sorted(made[port].schema, key=lambda field: order[field.name])
+                if [f.name for f in fields if f.name != SIGN] == list(stream.schema.names):
+                    made[port] = replace(made[port], schema=Schema(tuple(fields)))
+        return made

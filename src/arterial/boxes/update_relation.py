@@ -44,6 +44,7 @@ class UpdateRelation(Box):
     delete: str | None = None
 
     kind: ClassVar[str] = "update_relation"
+    instead: ClassVar[str] = "keep what stands with an output, or use aggregate or distinct"
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The changes: key, values, time, and whether the row was deleted."""

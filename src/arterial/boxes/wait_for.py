@@ -44,6 +44,7 @@ class WaitFor(Box):
     time: str = "released"
 
     kind: ClassVar[str] = "wait_for"
+    instead: ClassVar[str] = "wait before the box that makes the signs"
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -27,10 +27,11 @@ def explain(
     said = plan.describe()
     if spark:
         said["spark plan"] = _spark_plan(plan)
-    typer.echo(json.dumps(said, indent=2) if as_json else "\n".join(_lines(said)))
+    typer.echo(json.dumps(said, indent=2) if as_json else "\n".join(lines_of(said)))
 
 
-def _lines(said: dict[str, Any]) -> list[str]:
+def lines_of(said: dict[str, Any]) -> list[str]:
+    """The plan of a network as lines to read."""
     lines = [f"{said['network']}: {said['shuffles']} shuffle(s), {said['shards']} shards"]
     for level in said["levels"]:
         lines.append("")

@@ -13,6 +13,7 @@ from arterial.cli.graph import graph
 from arterial.cli.linear_road import linear_road
 from arterial.cli.moving import moving
 from arterial.cli.run import control, run
+from arterial.cli.sql import sql
 from arterial.errors import ArterialError
 from arterial.version import __version__
 
@@ -45,6 +46,7 @@ app.command()(run)
 app.command()(control)
 app.command()(graph)
 app.command()(explain)
+app.command()(sql)
 app.add_typer(linear_road, name="linear-road")
 app.add_typer(moving, name="moving")
 

@@ -88,6 +88,12 @@ class Statistics:
         """The tuples that arrived at outputs."""
         return sum(self._boxes[box.name].tuples_in for box in self._plan.outputs)
 
+    @property
+    def selectivities(self) -> dict[str, float | None]:
+        """Tuples out for each tuple in, of every box: what the optimizer goes by."""
+        with self._lock:
+            return {name: box.selectivity for name, box in self._boxes.items()}
+
     def describe(self) -> dict[str, Any]:
         """All of it as plain data."""
         with self._lock:

@@ -62,6 +62,7 @@ class MovingQueries(Box):
     longest_step: float | None = None
 
     kind: ClassVar[str] = "moving_queries"
+    instead: ClassVar[str] = "use gpac_in or gpac_knn, which take signed streams of objects"
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -107,7 +108,9 @@ class MovingQueries(Box):
             REJECTS: (Field("input", Type.STRING), Field("reason", Type.STRING)),
             UNCERTAINTY: (Field("members", Type.INT64), Field("missing", Type.INT64), Field("extra", Type.INT64)),
         }
-        return {port: Stream(Schema((stamp, *fields)), objects.time) for port, fields in columns.items()}
+        return {
+            port: Stream(Schema((stamp, *fields)), objects.time, signed=port == OUT) for port, fields in columns.items()
+        }
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """The changes at every instant that is complete on both inputs."""

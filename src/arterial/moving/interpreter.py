@@ -21,8 +21,8 @@ from arterial.moving.events import (
     Sign,
     Update,
 )
-from arterial.moving.gpac_in import GpacIn
-from arterial.moving.gpac_knn import GpacKnn
+from arterial.moving.gpac_nearest import GpacKnn
+from arterial.moving.gpac_range import GpacIn
 from arterial.moving.ids import Id, id_order
 from arterial.moving.skeleton import Gpac, Located
 from arterial.moving.space import Space

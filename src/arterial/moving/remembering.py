@@ -90,12 +90,19 @@ class RememberingExecution(SharedExecution):
         answer = self.memories[row].answer if row in self.memories else _NOTHING
         self.memories[row] = Memory(_NOTHING, answer)
 
-    def step(self, t: float, slots: Array = _NOTHING, x: Array = _NOTHING, y: Array = _NOTHING) -> Changes:
+    def step(
+        self,
+        t: float,
+        slots: Array = _NOTHING,
+        x: Array = _NOTHING,
+        y: Array = _NOTHING,
+        gone: Array = _NOTHING,
+    ) -> Changes:
         lonlat = self.space is Space.LONLAT
         self.make_room()
         if self._measures_steps:
             self.longest_step = max(self.longest_step, _longest_step(self.objects, lonlat, slots, x, y))
-        super().step(t, slots, x, y)
+        super().step(t, slots, x, y, gone)
         before = self.uncertainty
         rows = np.array(sorted(self.memories, key=lambda row: int(self.query_table.rank[row])), np.int32)
         query, sign, slot = [_NOTHING], [np.empty(0, np.int8)], [_NOTHING]

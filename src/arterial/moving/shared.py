@@ -144,13 +144,21 @@ class SharedExecution:
         return True
 
     def step(
-        self, t: float, slots: Array = _NO_REPORTS[0], x: Array = _NO_REPORTS[1], y: Array = _NO_REPORTS[2]
+        self,
+        t: float,
+        slots: Array = _NO_REPORTS[0],
+        x: Array = _NO_REPORTS[1],
+        y: Array = _NO_REPORTS[2],
+        gone: Array = _NO_REPORTS[0],
     ) -> Changes:
-        """Take in the reports of the time unit `t`, and end it: the changes of all answers."""
+        """Take in the reports of the time unit `t`, and end it: the changes of all answers.
+
+        The objects in the slots `gone` leave; none of them reports in this time unit.
+        """
         self.make_room()
         self.disconnected = []
         used = self.object_table.used
-        most = len(slots) + (self.live_count if self.timeout is not None else 0)
+        most = len(slots) + len(gone) + (self.live_count if self.timeout is not None else 0)
         dirty = np.empty(min(2 * most + 1, len(self.grid.held)), np.int64)
         focals = np.empty(most + 1, np.int64)
         dirty_count = focal_count = 0
@@ -164,8 +172,11 @@ class SharedExecution:
             )
         self.live_count += new
         self._outside = max(0.0, self._outside + outside - 0.05 * len(slots))
-        if self.timeout is not None and self._oldest <= t - self.timeout:
-            dirty_count, focal_count = self._disconnect(t - self.timeout, dirty, dirty_count, focals, focal_count)
+        silent_since = -np.inf if self.timeout is None else t - self.timeout
+        if len(gone):
+            self.objects.last[gone] = -np.inf
+        if len(gone) or (self.timeout is not None and self._oldest <= silent_since):
+            dirty_count, focal_count = self._disconnect(silent_since, dirty, dirty_count, focals, focal_count)
         if self._grid_misfits():
             self._fit_grid()
             dense = True

@@ -15,6 +15,9 @@ from arterial.network.schema import Schema
 from arterial.network.state import State
 from arterial.network.train import Train
 
+SIGN = "sign"
+"""The column of a signed stream that is 1 or -1."""
+
 IN = "in"
 OUT = "out"
 
@@ -38,12 +41,16 @@ class Stream:
 
     An ordered stream comes in the order of its time column. `keyed_by` names the columns of its groups: the order of
     tuples with equal time is defined within a group only; () means one sequence, where ties stay as they arrived.
+
+    A `signed` stream tells the changes of a multiset of rows, the answer (GPAC §5): its int8 column `sign` is 1 where a
+    row comes and -1 where it goes. A row is all columns but the time and the sign; the time is that of the change.
     """
 
     schema: Schema
     time: str
     ordered: bool = True
     keyed_by: tuple[str, ...] = ()
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,12 @@ class Box(ABC):
 
     stateless: ClassVar[bool] = False
     """Whether `process` looks at nothing but the tuples of its train, one by one; it may then run in any shard."""
+
+    takes_signed: ClassVar[bool] = False
+    """Whether its inputs may be signed. One that does not say so refuses them: a minus would count as a tuple more."""
+
+    instead: ClassVar[str] = "a box that handles signs declares takes_signed = True"
+    """What to do where a signed stream came and the box does not take one."""
 
     kinds: ClassVar[dict[str, type[Box]]] = {}
     """The kinds of box of `arterial.boxes`, by their words. A user's own is found by the place of its class."""

@@ -41,7 +41,7 @@ def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
 @lru_cache(maxsize=4096)
 def _parse(text: str, schema: Schema, window: Type | None) -> Tree:
     try:
-        parsed = sqlglot.parse_one(text, read=_Dialect)
+        parsed = sqlglot.parse_one(text, read=Dialect)
     except SqlglotError as error:
         reason = str(error).split("\n")[0].removesuffix(".")
         raise NetworkError(f"cannot read the expression {text!r}: {reason}") from None
@@ -56,12 +56,12 @@ def predicate(text: str, schema: Schema) -> Tree:
     return cast(tree, Type.BOOL)
 
 
-class _Dialect(DuckDB):
-    """Our own names of types beside those of SQL: int8 is eight bits wide here, not eight bytes."""
+class Dialect(DuckDB):
+    """Our own names of types beside those of SQL: int8 is eight bits wide here, not eight bytes; object is a column."""
 
     class Tokenizer(DuckDB.Tokenizer):
         KEYWORDS = {  # noqa: RUF012
-            **DuckDB.Tokenizer.KEYWORDS,
+            **{word: kind for word, kind in DuckDB.Tokenizer.KEYWORDS.items() if word != "OBJECT"},
             "INT8": TokenType.TINYINT,
             "INT16": TokenType.SMALLINT,
             "INT32": TokenType.INT,

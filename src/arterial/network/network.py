@@ -8,6 +8,7 @@ from functools import cached_property
 
 from arterial.errors import NetworkError
 from arterial.network.box import Box, Stream
+from arterial.network.signed import require_sign
 
 
 @dataclass(frozen=True, order=True)
@@ -111,7 +112,10 @@ class NetworkValue:
         for box in self.order:
             inputs = {port: types[begin] for port, begin in self.arrivals(box).items()}
             try:
+                _check_signs(box, inputs)
                 outputs = box.streams(inputs)
+                for port, stream in outputs.items():
+                    require_sign(stream, port)
             except NetworkError as mistake:
                 arcs = ", ".join(str(Arc(begin, Port(box.name, port))) for port, begin in self.arrivals(box).items())
                 where = f"network {self.name!r}, box {box.name!r}" + (f" (fed by {arcs})" if arcs else "")
@@ -159,3 +163,13 @@ class NetworkValue:
                 f"network {self.name!r}: arc {arc} names the {side} {port.port!r} of box {port.box!r}, "
                 f"which has: {', '.join(ports) or 'none'}"
             )
+
+
+def _check_signs(box: Box, inputs: Mapping[str, Stream]) -> None:
+    if not box.takes_signed:
+        for port, stream in inputs.items():
+            if stream.signed:
+                raise NetworkError(
+                    f"input {port!r} is a signed stream, which a {box.kind} cannot take, as rows that it counted may "
+                    f"be withdrawn; {box.instead}"
+                )

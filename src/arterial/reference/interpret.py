@@ -10,14 +10,19 @@ from arterial.boxes.source import ARRIVALS, Source
 from arterial.errors import NetworkError
 from arterial.network.network import NetworkValue, Port
 from arterial.network.schema import Type
+from arterial.reference.aggregate import aggregate
 from arterial.reference.bsort import bsort
 from arterial.reference.connection_point import connection_point
+from arterial.reference.distinct import distinct
 from arterial.reference.drop import drop
 from arterial.reference.filter import filter_
 from arterial.reference.group_by import group_by
 from arterial.reference.join import join
 from arterial.reference.latch import latch
+from arterial.reference.latest import latest
 from arterial.reference.map import map_
+from arterial.reference.match import match
+from arterial.reference.net import net
 from arterial.reference.output import output
 from arterial.reference.read_relation import read_relation
 from arterial.reference.resample import resample
@@ -33,14 +38,19 @@ Meaning = Callable[[Any, dict[str, Tuples]], dict[str, Tuples]]
 """What a box means: from the box and all tuples of its inputs, by port, to all tuples of its outputs."""
 
 MEANINGS: dict[str, Meaning] = {
+    "aggregate": aggregate,
     "bsort": bsort,
     "connection_point": connection_point,
+    "distinct": distinct,
     "drop": drop,
     "filter": filter_,
     "group_by": group_by,
     "join": join,
     "latch": latch,
+    "latest": latest,
     "map": map_,
+    "match": match,
+    "net": net,
     "output": output,
     "read_relation": read_relation,
     "resample": resample,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arterial.boxes.map import Map
-from arterial.network.box import IN, OUT
+from arterial.network.box import IN, OUT, SIGN
 from arterial.network.expression import parse
 from arterial.network.function import Function
 from arterial.reference.scalar import scalar
@@ -13,9 +13,10 @@ from arterial.reference.stream import Tuples, call
 def map_(box: Map, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     """The kept columns and the computed ones; all are computed from the tuple as it came."""
     schema = box.fed_by[IN].schema
+    sign = (SIGN,) if box.fed_by[IN].signed else ()
     made: Tuples = []
     for values in inputs[IN]:
-        new = dict(values) if box.keep is None else {name: values[name] for name in box.keep}
+        new = dict(values) if box.keep is None else {name: values[name] for name in (*box.keep, *sign)}
         for name, value in box.columns:
             if isinstance(value, Function):
                 results = call(value, box.name, values, schema)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from arterial.moving.events import MovingRange, Query, Range
-from arterial.moving.gpac_in import GpacIn
+from arterial.moving.gpac_range import GpacIn
 from arterial.moving.shared import SharedExecution
 from arterial.moving.skeleton import Located
 from arterial.moving.traffic import Traffic, TrafficSettings

@@ -1,0 +1,125 @@
+"""Latest: a stream of reports as a relation, the latest report of each object, told as its changes (GPAC §3, §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from arterial.boxes._order import instants, require_order
+from arterial.boxes._table import KeyedTable
+from arterial.errors import NetworkError
+from arterial.network.box import IN, OUT, SIGN, Box, Stream
+from arterial.network.duration import Duration, units
+from arterial.network.signed import lifted, row_columns
+from arterial.network.state import State
+from arterial.network.train import END, Train
+from arterial.network.tree import known_column
+
+Array = np.ndarray[Any, Any]
+
+_ALIVE, _CAME = "@alive", "@came"
+
+
+@dataclass(frozen=True)
+class Latest(Box):
+    """The latest tuple of each key at the end of each instant, as a signed stream: a new one takes the old one's place.
+
+    Of several tuples of a key at one instant the last counts. With a `timeout`, a key is gone when so much time has
+    passed after its latest tuple without another. A tuple equal to the one before, but for its time, changes nothing.
+    Changes of one instant are in the order of the keys, what goes before what comes.
+    """
+
+    key: tuple[str, ...]
+    timeout: Duration | None = None
+
+    kind: ClassVar[str] = "latest"
+    instead: ClassVar[str] = "it says already what stands"
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """The same columns, with a sign."""
+        stream = inputs[IN]
+        require_order(stream)
+        if not set(stream.keyed_by) <= set(self.key):
+            raise NetworkError(
+                f"the input is grouped by ({', '.join(stream.keyed_by)}), which must be part of the key; "
+                "put group_by() without columns before it"
+            )
+        if not self.key:
+            raise NetworkError("expected the columns that say whose tuple it is, got none")
+        for name in self.key:
+            known_column(name, stream.schema.names)
+            if name == stream.time:
+                raise NetworkError(f"the key cannot be the time {name!r}")
+        self._timeout(stream)
+        return {OUT: lifted(stream)}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """The changes at every instant of the train."""
+        stream, train = self.fed_by[IN], trains[IN]
+        out = lifted(stream).schema
+        if not len(train) and self.timeout is None:
+            return {OUT: Train(out.empty(), train.through)}
+        schema = {**stream.schema.polars(), _ALIVE: pl.Int8()}
+        table = KeyedTable(state, "latest", schema, self.key, _ALIVE)
+        known = table.read().select(list(schema))
+        came = train.tuples.unique(subset=[*self.key, stream.time], keep="last", maintain_order=True)
+        rows = pl.concat(
+            [
+                known.with_columns(pl.lit(False).alias(_CAME)),
+                came.with_columns(pl.lit(1, pl.Int8).alias(_ALIVE), pl.lit(True).alias(_CAME)),
+            ]
+        ).sort(*self.key, stream.time, maintain_order=True, nulls_last=False)
+        lives = self._lives(rows, train.through, stream)
+        last = rows.filter(pl.Series(~lives.followed))
+        gone = pl.Series(lives.silent[~lives.followed])
+        kept = last.with_columns((~gone).cast(pl.Int8).alias(_ALIVE)).drop(_CAME)
+        table.write(kept.filter(~gone), kept.filter(last[_CAME] | gone))
+        return {OUT: Train(self._changes(rows, lives, stream).select(out.names), train.through)}
+
+    def _timeout(self, stream: Stream) -> int | None:
+        return None if self.timeout is None else units(self.timeout, stream.schema[stream.time], "timeout", least=1)
+
+    def _lives(self, rows: pl.DataFrame, through: int, stream: Stream) -> _Lives:
+        """What becomes of each row; rows are in the order of key and time."""
+        times = instants(rows, stream.time)
+        key = rows.select(pl.struct(self.key).rle_id().alias("key"))["key"].to_numpy()
+        followed = np.append(key[1:] == key[:-1], False)[: len(key)]
+        next_times = np.append(times[1:], 0)[: len(key)]
+        silent, ends = np.zeros(len(times), bool), next_times
+        timeout = self._timeout(stream)
+        if timeout is not None:
+            over = times + np.minimum(timeout, END - np.maximum(times, 0))
+            silent = (over <= through) & (~followed | (over < next_times))
+            ends = np.where(silent, over, next_times)
+        alike = (pl.col(name).eq_missing(pl.col(name).shift(-1)) for name in row_columns(stream))
+        equal = rows.select(pl.all_horizontal(alike).alias("equal"))["equal"].to_numpy()
+        return _Lives(followed, silent, ends, followed & ~silent & equal)
+
+    def _changes(self, rows: pl.DataFrame, lives: _Lives, stream: Stream) -> pl.DataFrame:
+        times = instants(rows, stream.time)
+        goes = lives.silent | (lives.followed & ~lives.goes_on)
+        comes = rows[_CAME].to_numpy() & ~np.append(False, lives.goes_on)[: len(times)]
+        kind = stream.schema[stream.time].polars
+        parts = [
+            rows.filter(pl.Series(which)).with_columns(
+                pl.Series(stream.time, at[which], dtype=pl.Int64).cast(kind), pl.lit(sign, pl.Int8).alias(SIGN)
+            )
+            for which, at, sign in ((goes, lives.ends, -1), (comes, times, 1))
+        ]
+        return pl.concat(parts).sort(stream.time, *self.key, SIGN, maintain_order=True, nulls_last=False)
+
+
+@dataclass(frozen=True)
+class _Lives:
+    """For each row, whether another of its key follows it, whether its key falls silent before that, when it is over in
+    either way, and whether the one that follows is the same row.
+    """
+
+    followed: Array
+    silent: Array
+    ends: Array
+    goes_on: Array

@@ -1,0 +1,313 @@
+"""`arterial sql`: a continuous query in SQL over files, its live answer and its updates."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from arterial.errors import DataError, MachineError, RunError
+
+if TYPE_CHECKING:
+    from arterial.cli.sql_output import Teller
+    from arterial.drawing import Network
+    from arterial.sql.live import Answer
+    from arterial.sql.query import Query
+    from arterial.sql.reading import Input
+
+SHOWN_REJECTS = 3
+
+
+def sql(
+    query: str = typer.Argument("", help="The query; - reads it from standard input.", show_default=False),
+    file: Path | None = typer.Option(None, "--file", "-f", help="Read the query from this file."),
+    sources: list[str] = typer.Option(
+        [],
+        "--from",
+        help="NAME=FILE: the CSV, Parquet or event file of a stream or table, or Linear Road data. Repeatable.",
+    ),
+    tables: list[str] = typer.Option([], "--table", help="NAME=FILE: a table, even if it has a time. Repeatable."),
+    areas: list[str] = typer.Option([], "--area", help="NAME=x1,y1,x2,y2 or NAME='M',ID,xdist,ydist. Repeatable."),
+    object: str | None = typer.Option(
+        None, "--object", help="The column that says which object.", show_default="by its name"
+    ),
+    x: str | None = typer.Option(None, "--x", help="The column of the position's x.", show_default="by its name"),
+    y: str | None = typer.Option(None, "--y", help="The column of the position's y.", show_default="by its name"),
+    time_column: str | None = typer.Option(None, "--time", help="The column of the time.", show_default="by its name"),
+    timeout: str | None = typer.Option(
+        None,
+        "--timeout",
+        help="An object that is silent for so long is gone: seconds, or '1 minute'.",
+        show_default="never",
+    ),
+    lonlat: bool = typer.Option(
+        False, "--lonlat", help="x, y are degrees of longitude and latitude; distances metres."
+    ),
+    out: Path | None = typer.Option(None, "--out", "-o", help="Write the updates to this CSV file."),
+    rejects: Path | None = typer.Option(
+        None, "--rejects", help="Write the rows that were set aside to this CSV file.", show_default="OUT.rejects.csv"
+    ),
+    speed: float | None = typer.Option(None, "--speed", help="1: real time; 10: ten times faster; none: all speed."),
+    as_json: bool = typer.Option(False, "--json", help="Print updates and the verdict as lines of JSON."),
+    explain: bool = typer.Option(False, "--explain", help="Show how the query would run, and stop."),
+    graph: Path | None = typer.Option(None, "--graph", help="Draw the query's network to this .svg or .mmd, and stop."),
+    checkpoint: Path | None = typer.Option(
+        None, "--checkpoint", "-c", help="Run on Spark, keep place and state in this folder, and go on from there."
+    ),
+    shards: int = typer.Option(0, "--shards", help="On Spark: how many shards; 0: as many as there are cores."),
+    master: str | None = typer.Option(None, "--master", help="On Spark: the master.", show_default="local[*]"),
+) -> None:
+    """Ask a continuous query: SELECT … FROM … WHERE … GROUP BY … GPAC-IN (…) GPAC-kNN (…).
+
+    Every change of the answer is a line: t,+|-,columns. On a terminal, the answer itself is shown as it changes.
+
+    GPAC-IN (x1, y1, x2, y2) are the objects in a rectangle, GPAC-IN ('M', ID, xdist, ydist) those in one around an
+    object; GPAC-kNN (k, x, y) are the k nearest to a point, GPAC-kNN ('M', k, ID) the k nearest to an object.
+
+    Example: arterial sql "SELECT ObjectID FROM Cars WHERE kind = 'taxi' GPAC-kNN ('M', 5, 7)" --from Cars=cars.csv
+    """
+    from arterial.cli.sql_output import teller_for
+    from arterial.moving.space import Space
+    from arterial.sql.catalog import Catalog
+    from arterial.sql.compile import compile_sql
+    from arterial.sql.live import alike
+    from arterial.sql.parse import parse_query
+    from arterial.sql.reading import Wishes
+
+    started = time.perf_counter()
+    if speed is not None and not speed > 0:
+        raise RunError(f"--speed must be more than 0, got {speed:g}")
+    text = _text(query, file)
+    asked = parse_query(text)
+    files = _files(asked, sources, tables)
+    wishes = Wishes(object, x, y, time_column)
+    inputs = alike(
+        {
+            name: _read(path, wishes, table, Space.LONLAT if lonlat else Space.PLANE)
+            for name, (path, table) in files.items()
+        }
+    )
+    _check_wishes(wishes, inputs)
+    catalog = Catalog({name: one.entry for name, one in inputs.items()}, _areas(areas))
+    net = compile_sql(text, catalog, timeout=_duration(timeout), lonlat=lonlat)
+    if explain or graph is not None:
+        _show_network(net, explain, graph, shards or 2, as_json)
+        return
+    _tell_rejects(inputs, files, rejects or (out and out.with_name(out.name + ".rejects.csv")))
+    teller = teller_for(net, out, as_json, any(one.fractional for one in inputs.values()))
+    with teller:
+        if checkpoint is None:
+            from arterial.sql.live import run_here
+
+            answer = run_here(net.value, inputs, teller.told, train_size=teller.train_size, speed=speed)
+        else:
+            answer = _run_on_spark(net, inputs, teller, checkpoint, shards, master)
+    aside = sum(len(one.rejects) for one in inputs.values())
+    teller.verdict(answer, aside, time.perf_counter() - started)
+
+
+def _text(query: str, file: Path | None) -> str:
+    if file is not None and query:
+        raise RunError("expected a query, or --file, not both")
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as fault:
+            raise DataError(f"--file {file}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
+    if query == "-":
+        return sys.stdin.read()
+    if not query:
+        raise RunError('expected a query: arterial sql "SELECT … FROM …", or --file, or - for standard input')
+    return query
+
+
+def _files(asked: Query, sources: list[str], tables: list[str]) -> dict[str, tuple[Path, bool]]:
+    """The file behind each name of FROM, and whether it is said to be a table."""
+    from arterial.sql.mistake import SqlError, near
+
+    names = list({one.name.lower(): one.name for one in reversed(asked.relations)}.values())[::-1]
+    found: dict[str, tuple[Path, bool]] = {}
+    for option, given in (("--from", sources), ("--table", tables)):
+        for text in given:
+            name, sign, path = text.partition("=")
+            if not sign:
+                if len(names) > 1:
+                    raise RunError(f"{option} {text}: expected NAME=FILE; the query names: {', '.join(names)}")
+                name, path = names[0], text
+            if not path:
+                raise RunError(f"{option} {text}: expected NAME=FILE, got no file")
+            known = [one for one in names if one.lower() == name.strip().lower()]
+            if not known:
+                has = f"it names: {', '.join(names)}{near(name, names)}"
+                raise RunError(f"{option} {text}: the query does not name {name!r}; {has}")
+            if known[0] in found:
+                raise RunError(f"{option} {text}: {known[0]} was given already, as {found[known[0]][0]}")
+            found[known[0]] = (Path(path), option == "--table")
+    for one in asked.relations:
+        if one.name.lower() not in {name.lower() for name in found}:
+            raise SqlError(f"nothing is behind {one.name!r}; give --from {one.name}=FILE", asked.text, one.place)
+    return found
+
+
+def _read(path: Path, wishes: Any, table: bool, space: Any) -> Input:
+    from arterial.sql.reading import read_input
+
+    if path.is_dir() or _is_linear_road(path):
+        return _read_linear_road(path)
+    return read_input(path, wishes, table=table, space=space)
+
+
+def _is_linear_road(path: Path) -> bool:
+    """Whether a file has lines of Linear Road: fifteen whole numbers."""
+    if path.suffix == ".parquet" or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        fields = file.readline(1000).decode("utf-8", errors="replace").strip().split(",")
+    return len(fields) == 15 and all(field.strip().lstrip("-").isdigit() for field in fields)
+
+
+def _read_linear_road(path: Path) -> Input:
+    """The position reports of a Linear Road data set: x along the road in feet, y across it, expressways apart."""
+    import polars as pl
+
+    from arterial.linearroad.data import open_data
+    from arterial.network.schema import Field, Schema, Type
+    from arterial.sql.catalog import StreamEntry
+    from arterial.sql.reading import Input
+
+    feet_a_lane, feet_an_expressway = 12.0, 10 * 5280.0
+    reports = pl.DataFrame(open_data(path).read(0, 1 << 30)).filter(pl.col("type") == 0)
+    lane = (pl.col("lane").cast(pl.Float64) + 1) * feet_a_lane * (1 - 2 * pl.col("dir").cast(pl.Float64))
+    columns = ("time", "vid", "speed", "xway", "lane", "dir", "seg", "pos")
+    rows = reports.select(
+        *(pl.col(name).cast(pl.Int64) for name in columns),
+        x=pl.col("pos").cast(pl.Float64),
+        y=pl.col("xway").cast(pl.Float64) * feet_an_expressway + lane,
+    )
+    fields = [Field(name, Type.INT64) for name in columns] + [Field("x", Type.FLOAT64), Field("y", Type.FLOAT64)]
+    return Input(StreamEntry(Schema(tuple(fields)), "time", "vid", "x", "y"), rows)
+
+
+def _check_wishes(wishes: Any, inputs: Mapping[str, Input]) -> None:
+    from arterial.sql.mistake import near
+
+    for option, wish in (("object", wishes.object), ("x", wishes.x), ("y", wishes.y), ("time", wishes.time)):
+        names = [name for one in inputs.values() for name in one.entry.schema.names]
+        if wish is not None and wish.lower() not in {name.lower() for name in names}:
+            has = "; ".join(f"{name} has: {', '.join(one.entry.schema.names)}" for name, one in inputs.items())
+            raise DataError(f"--{option} {wish}: there is no such column{near(wish, names) or '.'} {has}")
+
+
+def _areas(given: list[str]) -> dict[str, str]:
+    areas = {}
+    for text in given:
+        name, sign, area = text.partition("=")
+        if not sign or not name.strip():
+            raise RunError(f"--area {text}: expected NAME=x1,y1,x2,y2 or NAME='M',ID,xdist,ydist")
+        areas[name.strip()] = area
+    return areas
+
+
+def _duration(text: str | None) -> float | str | None:
+    if text is None:
+        return None
+    from arterial.network.duration import check_duration
+
+    try:
+        value: float | str = float(text)
+        value = int(value) if value == int(value) else value
+    except (ValueError, OverflowError):
+        value = text
+    check_duration(value, "--timeout")
+    if isinstance(value, float | int) and not value > 0:
+        raise RunError(f"--timeout must be more than 0, got {text}; leave it out to keep objects for ever")
+    return value
+
+
+def _show_network(net: Network, explain: bool, graph: Path | None, shards: int, as_json: bool) -> None:
+    from arterial.cli.explain import lines_of
+    from arterial.engine.compile import compile_network
+    from arterial.engine.picture import mermaid, svg
+
+    plan = compile_network(net.value, shards)
+    if graph is not None:
+        if graph.suffix not in (".svg", ".mmd"):
+            raise RunError(f"--graph {graph}: expected a name that ends in .svg or .mmd")
+        try:
+            graph.write_text(svg(plan) if graph.suffix == ".svg" else mermaid(plan))
+        except OSError as trouble:
+            raise MachineError(f"--graph {graph}: cannot be written: {trouble.strerror}") from None
+    if explain:
+        said = plan.describe()
+        typer.echo(json.dumps(said, indent=2) if as_json else "\n".join([*lines_of(said), "", mermaid(plan)]))
+
+
+def _tell_rejects(inputs: Mapping[str, Input], files: Mapping[str, tuple[Path, bool]], kept: Path | None) -> None:
+    from arterial.moving.run import write_rejects
+
+    if kept is not None:
+        try:
+            kept.unlink(missing_ok=True)
+            for one in inputs.values():
+                write_rejects(kept, list(one.rejects))
+        except OSError as fault:
+            raise MachineError(f"{kept}: cannot be written: {fault.strerror or fault}") from None
+    for name, one in inputs.items():
+        for notice in one.notices:
+            sys.stderr.write(notice + "\n")
+        if one.rejects:
+            where = f"; all of them: {kept}" if kept else "; --rejects FILE keeps them all"
+            sys.stderr.write(f"{files[name][0]}: {len(one.rejects):,} row(s) cannot be used and are set aside{where}\n")
+            for reject in one.rejects[:SHOWN_REJECTS]:
+                sys.stderr.write(f"  line {reject.line}: {reject.reason}\n")
+
+
+def _run_on_spark(
+    net: Network, inputs: Mapping[str, Input], teller: Teller, checkpoint: Path, shards: int, master: str | None
+) -> Answer:
+    """Run it as a Spark streaming job; what it told before it was stopped is part of the answer, but not told again."""
+    from arterial.engine.run import Settings
+    from arterial.engine.run import run as start
+    from arterial.engine.session import spark_session
+    from arterial.engine.sinks.files import FileSink
+    from arterial.sql.draw import ANSWER
+    from arterial.sql.live import Answer, Parts, answer_stream, last_instant, sources_for_spark
+
+    stream, folder = answer_stream(net.value), checkpoint / ANSWER
+    answer, parts = Answer(stream), Parts(folder, stream, last_instant(net.value, inputs))
+    before = parts.new()
+    answer.take(before)
+    teller.keep(before)
+
+    def tell() -> None:
+        changes = parts.new()
+        answer.take(changes)
+        teller.told(answer, changes)
+
+    session = spark_session("arterial sql", master=master)
+    try:
+        sources = sources_for_spark(net.value, inputs, checkpoint / "inputs")
+        running = start(
+            net.value,
+            sources,
+            {ANSWER: FileSink(folder)},
+            checkpoint,
+            Settings(shards),
+            spark=session,
+            after_step=lambda step: tell(),
+        )
+        try:
+            running.wait()
+        except KeyboardInterrupt:
+            running.stop()
+            raise
+        answer.tuples = int(running.statistics.describe()["tuples_in"])
+    finally:
+        session.stop()
+    tell()
+    return answer

@@ -1,0 +1,35 @@
+"""What Match means."""
+
+from __future__ import annotations
+
+from arterial.boxes.join import LEFT, RIGHT, both_sides
+from arterial.boxes.match import Match, pair_names
+from arterial.network.box import OUT
+from arterial.network.signed import row_columns
+from arterial.reference.signed import Change, Multiset, by_instant, difference, told, weight
+from arterial.reference.stream import Tuples, condition, group_of
+
+
+def match(box: Match, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
+    """At the end of each instant every left row that stands with every right one, in one group, that fits."""
+    left, right, out = box.fed_by[LEFT], box.fed_by[RIGHT], box.streams(box.fed_by)[OUT]
+    names = pair_names(left, right)
+    test = condition(box.on or "true", box.name, both_sides(left.schema, right.schema))
+    sides = {port: Multiset(row_columns(box.fed_by[port])) for port in (LEFT, RIGHT)}
+    arrived = {port: by_instant(inputs[port], box.fed_by[port].time) for port in sides}
+    before = Multiset(row_columns(out))
+    changes: list[Change] = []
+    for t in sorted(set(arrived[LEFT]) | set(arrived[RIGHT])):
+        for port, rows in sides.items():
+            for values in arrived[port].get(t, []):
+                rows.add(values, weight(values, box.fed_by[port]))
+        now = Multiset(row_columns(out))
+        for a, times in sides[LEFT].all():
+            for b, other_times in sides[RIGHT].all():
+                if group_of(a, left.keyed_by) != group_of(b, left.keyed_by):
+                    continue
+                if test({f"{LEFT}.{k}": v for k, v in a.items()} | {f"{RIGHT}.{k}": v for k, v in b.items()}):
+                    now.add(a | {new: b[old] for old, new in names}, times * other_times)
+        changes += difference(t, before, now)
+        before = now
+    return {OUT: told(changes, out)}

@@ -1,0 +1,355 @@
+"""A query with all its names looked up and all its types checked: what is to be drawn as a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from arterial.network.schema import Type
+from arterial.sql.catalog import Catalog, StreamEntry, counts_alike
+from arterial.sql.characters import plain
+from arterial.sql.clauses import read_area
+from arterial.sql.mistake import Place, SqlError, near
+from arterial.sql.names import SIGN, Names, Relation, Used, look_up
+from arterial.sql.parse import place_of_part
+from arterial.sql.query import (
+    Clause,
+    Inside,
+    MovingRegion,
+    Named,
+    Nearest,
+    NearestTo,
+    NearestToMoving,
+    Query,
+    Region,
+)
+
+AGGREGATES = ("count", "sum", "avg", "min", "max")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that must hold, over the columns of some of the relations."""
+
+    text: str
+    relations: frozenset[int]
+    equal: tuple[str, str] | None = None
+    """If it is an equality of two columns of different relations: these columns."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that is computed: its name and its expression."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A query that is right. Expressions read columns by the names in `used`; after grouping, by those of `groups` and
+    `aggregates`.
+    """
+
+    query: Query
+    relations: tuple[Relation, ...]
+    used: tuple[Used, ...]
+    objects: int
+    """The relation that the GPAC clauses are about: the first that has objects, x and y."""
+    inside: Inside | None
+    nearest: Nearest | None
+    conditions: tuple[Condition, ...]
+    groups: tuple[Column, ...]
+    aggregates: tuple[Column, ...]
+    grouped: bool
+    having: str | None
+    items: tuple[Column, ...]
+    distinct: bool
+
+
+def check_query(query: Query, catalog: Catalog) -> Checked:
+    """Look up all names in the catalog and check all types; a mistake is an error at its place."""
+    names = look_up(query, catalog)
+    _check_times(query, names)
+    objects = _objects(query, names)
+    conditions = tuple(_condition(names, part) for part in query.conditions)
+    grouping = _Grouping(names)
+    items = grouping.read()
+    having = grouping.having()
+    _use_roles(query, names, objects)
+    return Checked(
+        query=query,
+        relations=names.relations,
+        used=tuple(names.used.values()),
+        objects=objects,
+        inside=_inside(query, catalog, names, objects),
+        nearest=_nearest(query, names, objects),
+        conditions=conditions,
+        groups=tuple(grouping.groups.values()),
+        aggregates=tuple(grouping.aggregates.values()),
+        grouped=grouping.grouped,
+        having=having,
+        items=items,
+        distinct=query.distinct,
+    )
+
+
+def _check_times(query: Query, names: Names) -> None:
+    streams = [one for one in names.relations if isinstance(one.entry, StreamEntry)]
+    if not streams:
+        raise SqlError(
+            "FROM names tables only; expected a stream, whose rows change", query.text, names.relations[0].place
+        )
+    first = streams[0].entry
+    assert isinstance(first, StreamEntry)
+    for one in streams[1:]:
+        assert isinstance(one.entry, StreamEntry)
+        kinds = first.schema[first.time], one.entry.schema[one.entry.time]
+        if not counts_alike(*kinds):
+            raise SqlError(
+                f"{streams[0].name} and {one.name} count time differently, as {kinds[0]} and {kinds[1]}",
+                query.text,
+                one.place,
+            )
+
+
+def _objects(query: Query, names: Names) -> int:
+    clause = query.inside or query.nearest
+    streams = [at for at, one in enumerate(names.relations) if isinstance(one.entry, StreamEntry)]
+    if clause is None:
+        return streams[0]
+    missing = ""
+    for at in streams:
+        entry = names.relations[at].entry
+        assert isinstance(entry, StreamEntry)
+        lacks = [what for what in ("object", "x", "y") if getattr(entry, what) is None]
+        if not lacks:
+            return at
+        missing = missing or (
+            f"{names.relations[at].name} has no column for {', '.join(lacks)}; say which it is. "
+            f"It has: {', '.join(entry.schema.names)}"
+        )
+    raise SqlError(missing, query.text, clause.place)
+
+
+def _use_roles(query: Query, names: Names, objects: int) -> None:
+    """Whatever the query reads, its streams keep the columns that say whose report it is, and where it was made."""
+    for at, one in enumerate(names.relations):
+        if isinstance(one.entry, StreamEntry):
+            placed = at == objects and (query.inside or query.nearest)
+            for column in (one.entry.object, *((one.entry.x, one.entry.y) if placed else ())):
+                if column is not None:
+                    names.use(at, column)
+        if not any(used.relation == at for used in names.used.values()):
+            names.use(at, one.entry.schema.names[0])
+
+
+def _inside(query: Query, catalog: Catalog, names: Names, objects: int) -> Inside | None:
+    clause = query.inside
+    if clause is None:
+        return None
+    text = query.text
+    if isinstance(clause.what, Named):
+        name = clause.what.name
+        area = next((text for known, text in catalog.areas.items() if known.lower() == name.lower()), None)
+        if area is None:
+            known = ", ".join(catalog.areas) or "none"
+            raise SqlError(f"there is no area {name!r}; known: {known}{near(name, catalog.areas)}", text, clause.place)
+        text, clause = area, _area(name, area)
+    assert isinstance(clause.what, Region | MovingRegion)
+    if isinstance(clause.what, MovingRegion):
+        focal = _identity(clause.what.focal, clause, text, names.relations[objects])
+        return MovingRegion(focal, clause.what.length, clause.what.width)
+    return clause.what
+
+
+def _area(name: str, area: str) -> Clause:
+    try:
+        return read_area(plain(area), area)
+    except SqlError as mistake:
+        raise SqlError(f"the area {name!r}: {mistake.what}", area, mistake.place) from None
+
+
+def _nearest(query: Query, names: Names, objects: int) -> Nearest | None:
+    clause = query.nearest
+    if clause is None:
+        return None
+    assert isinstance(clause.what, NearestTo | NearestToMoving)
+    if isinstance(clause.what, NearestToMoving):
+        return NearestToMoving(
+            clause.what.k, _identity(clause.what.focal, clause, query.text, names.relations[objects])
+        )
+    return clause.what
+
+
+def _identity(focal: int | str, clause: Clause, text: str, relation: Relation) -> int | str:
+    """The id of the focal object, as the type of the object column."""
+    assert isinstance(relation.entry, StreamEntry)
+    assert relation.entry.object is not None
+    kind = relation.entry.schema[relation.entry.object]
+    if kind is Type.STRING:
+        return str(focal)
+    try:
+        return int(focal)
+    except ValueError:
+        raise SqlError(
+            f"{relation.entry.object} of {relation.name} is {kind}; expected a whole number as ID, got {focal!r}",
+            text,
+            clause.focal or clause.place,
+        ) from None
+
+
+def _condition(names: Names, part: exp.Expression) -> Condition:
+    place = place_of_part(part, names.query.text)
+    for aggregate in part.find_all(exp.AggFunc):
+        raise SqlError(
+            "WHERE selects single rows; a condition on an aggregate belongs in HAVING",
+            names.query.text,
+            place_of_part(aggregate, names.query.text, place),
+        )
+    bound = names.bind(part)
+    tree = names.check(bound, place)
+    if tree.type not in (Type.BOOL, None):
+        raise SqlError(f"expected a condition, got a value of type {tree.type}", names.query.text, place)
+    relations = names.relations_of(bound)
+    equal = None
+    if isinstance(bound, exp.EQ) and len(relations) == 2:
+        sides = bound.this, bound.expression
+        if all(isinstance(side, exp.Column) for side in sides):
+            equal = (sides[0].name, sides[1].name)
+    return Condition(names.text(bound), relations, equal)
+
+
+class _Grouping:
+    """SELECT, GROUP BY and HAVING: aggregates and groups become columns, which the rest is computed of."""
+
+    def __init__(self, names: Names) -> None:
+        self.names, self.query = names, names.query
+        self.groups: dict[str, Column] = {}
+        self.aggregates: dict[str, Column] = {}
+        parts = [item.expression for item in self.query.items] + [self.query.having]
+        aggregated = any(part is not None and part.find(exp.AggFunc) for part in parts)
+        self.grouped = self.query.grouped or aggregated or self.query.having is not None
+        self.kind = Type.INT64
+
+    def read(self) -> tuple[Column, ...]:
+        """The columns of the answer."""
+        for part in self.query.groups:
+            self._group(part)
+        items: list[Column] = []
+        for item in self.query.items:
+            star = _is_star(item.expression)
+            for part in self.names.expand(item.expression, item.place) if star else [item.expression]:
+                text = self._computed(part, item.place)
+                items.append(Column(self._name(item.name, part, items, item.place), text))
+        return tuple(items)
+
+    def having(self) -> str | None:
+        """The condition on groups."""
+        part = self.query.having
+        if part is None:
+            return None
+        place = place_of_part(part, self.query.text)
+        tree = self.names.check(self.names.bind(part), place, self.kind)
+        if tree.type not in (Type.BOOL, None):
+            raise SqlError(f"expected a condition, got a value of type {tree.type}", self.query.text, place)
+        return self._computed(part, place)
+
+    def _group(self, part: exp.Expression) -> None:
+        place = place_of_part(part, self.query.text)
+        if isinstance(part, exp.Column) and not part.table:
+            known = {name.lower() for one in self.names.relations for name in one.entry.schema.names}
+            for item in self.query.items:
+                if item.name and item.name.lower() == part.name.lower() and part.name.lower() not in known:
+                    part = item.expression
+        if part.find(exp.AggFunc):
+            raise SqlError("GROUP BY cannot hold an aggregate", self.query.text, place)
+        if isinstance(part, exp.Literal):
+            raise SqlError("expected a column or an expression to group by, got a constant", self.query.text, place)
+        bound = self.names.bind(part)
+        self.names.check(bound, place)
+        text = self.names.text(bound)
+        name = bound.name if isinstance(bound, exp.Column) else f"group_{len(self.groups) + 1}"
+        self.groups.setdefault(text, Column(name, text))
+
+    def _computed(self, part: exp.Expression, place: Place) -> str:
+        bound = self.names.bind(part)
+        tree = self.names.check(bound, place, self.kind if self.grouped else None)
+        if tree.type is None:
+            raise SqlError("this has no type; write cast(null as …)", self.query.text, place)
+        if not self.grouped:
+            return self.names.text(bound)
+        return self.names.text(self._over_groups(bound, place))
+
+    def _over_groups(self, part: exp.Expression, place: Place) -> exp.Expression:
+        """The expression with groups and aggregates as columns."""
+        text = self.names.text(part)
+        if text in self.groups:
+            return exp.column(self.groups[text].name, quoted=True)
+        if isinstance(part, exp.AggFunc):
+            return exp.column(self._aggregate(part, text, place), quoted=True)
+        if isinstance(part, exp.Column):
+            owner = next(used for used in self.names.used.values() if used.name == part.name)
+            hint = "add it to GROUP BY, or aggregate it" if self.query.grouped else "add GROUP BY, or aggregate it"
+            raise SqlError(
+                f"{owner.column!r} is neither grouped nor inside an aggregate; {hint}, such as max({owner.column})",
+                self.query.text,
+                place_of_part(part, self.query.text, place),
+            )
+        for key, child in list(part.args.items()):
+            if isinstance(child, exp.Expression):
+                part.set(key, self._over_groups(child, place))
+            elif isinstance(child, list):
+                part.set(key, [self._over_groups(c, place) if isinstance(c, exp.Expression) else c for c in child])
+        return part
+
+    def _aggregate(self, part: exp.Expression, text: str, place: Place) -> str:
+        if text not in self.aggregates:
+            function = text.partition("(")[0].lower()
+            if function not in AGGREGATES:
+                raise SqlError(
+                    f"the aggregate {text!r} cannot follow rows that leave; expected one of {', '.join(AGGREGATES)}",
+                    self.query.text,
+                    place_of_part(part, self.query.text, place),
+                )
+            taken = {used.name for used in self.names.used.values()} | {one.name for one in self.aggregates.values()}
+            argument = part.this.name if isinstance(part.this, exp.Column) else ""
+            name = _free(f"{function}_{argument}".strip("_"), taken)
+            self.aggregates[text] = Column(name, text)
+        return self.aggregates[text].name
+
+    def _name(self, given: str | None, part: exp.Expression, items: Iterable[Column], place: Place) -> str:
+        taken = {item.name.lower() for item in items}
+        if given is not None:
+            if given.lower() in taken:
+                raise SqlError(f"two columns are named {given!r}; give one another name", self.query.text, place)
+            if given.lower() == SIGN:
+                raise SqlError(
+                    f"the answer has a column {SIGN!r} already; name this another way", self.query.text, place
+                )
+            return given
+        if isinstance(part, exp.Column):
+            name, owner = part.name, part.table
+            found = [used.column for used in self.names.used.values() if used.column.lower() == name.lower()]
+            name = found[0] if found and name not in found else name
+            if name.lower() in taken | {SIGN} and owner:
+                name = f"{owner}_{name}"
+        elif isinstance(part, exp.AggFunc):
+            argument = part.this.name if isinstance(part.this, exp.Column) else ""
+            name = f"{part.key}_{argument}".strip("_").lower() if argument else part.key
+        else:
+            name = f"column_{len(taken) + 1}"
+        return _free(name, taken | {SIGN})
+
+
+def _is_star(part: exp.Expression) -> bool:
+    return isinstance(part, exp.Star) or (isinstance(part, exp.Column) and isinstance(part.this, exp.Star))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    base, number = name, 2
+    while name.lower() in {one.lower() for one in taken}:
+        name, number = f"{base}_{number}", number + 1
+    return name

@@ -1,0 +1,267 @@
+"""Draws the network of a query (§5, figure 8).
+
+FROM and WHERE say which objects qualify, GPAC-IN chooses those of them in the rectangle, GPAC-kNN the k nearest of
+these; then come joins, groups and columns. It is drawn so that little flows: GPAC-IN stands at the bottom, as a
+rectangle and a condition select the same in either order; GPAC-kNN stands above all that says who qualifies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from arterial.boxes.join import LEFT, RIGHT
+from arterial.drawing import Network, StreamHandle
+from arterial.moving.pipeline import gpac_in, gpac_knn
+from arterial.network.duration import Duration
+from arterial.network.expression import Dialect, parse
+from arterial.network.schema import Field, Schema, Type
+from arterial.network.tree import reads
+from arterial.sql.catalog import StreamEntry
+from arterial.sql.checked import Checked, Condition
+from arterial.sql.names import Relation, Used
+from arterial.sql.query import Inside, Nearest, NearestToMoving, Region
+
+ANSWER = "answer"
+LOADED = "loaded"
+"""The column that a table's source has beside its own: when its rows are there, before all else."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How objects are followed."""
+
+    timeout: Duration | None = None
+    """An object that is silent for so long is gone; None: it stays."""
+    lonlat: bool = False
+    """x and y are degrees, distances metres."""
+    cache: float = 100.0
+    """The size of the anticipation cache, in per cent of the conservative one."""
+
+
+def draw(checked: Checked, name: str, settings: Settings) -> Network:
+    """The network of a query, with its answer as the output `answer`."""
+    return _Drawing(checked, name, settings).draw()
+
+
+def table_schema(schema: Schema, kind: Type) -> Schema:
+    """The columns of the source of a table, whose time counts like that of the streams."""
+    return Schema((*schema.fields, Field(loaded_column(schema), kind)))
+
+
+def loaded_column(schema: Schema) -> str:
+    """The name of the column that says when a table's rows are there."""
+    name = LOADED
+    while name in schema:
+        name += "_"
+    return name
+
+
+class _Drawing:
+    def __init__(self, checked: Checked, name: str, settings: Settings) -> None:
+        self.checked, self.settings = checked, settings
+        self.net = Network(name)
+        self.sources: dict[str, StreamHandle] = {}
+        self.objects = checked.relations[checked.objects]
+        assert isinstance(self.objects.entry, StreamEntry)
+        self.entry = self.objects.entry
+        self.clock = self.entry.schema[self.entry.time]
+        taken = {used.name.lower() for used in checked.used} | {item.name.lower() for item in checked.items}
+        taken |= {one.name.lower() for one in (*checked.groups, *checked.aggregates)}
+        names = (self.entry.time, "at", *(f"at_{number}" for number in range(2, len(taken) + 4)))
+        self.time = next(name for name in names if name.lower() not in taken)
+        self.reports: StreamHandle | None = None
+        self.everybody: StreamHandle | None = None
+        self.others: dict[int, StreamHandle] = {}
+        self.schema = Schema(tuple(Field(used.name, used.type) for used in checked.used))
+
+    def draw(self) -> Network:
+        nearest = self.checked.nearest
+        stream = self._candidates() if nearest is None else self._nearest(nearest)
+        stream = self._matched(stream, "join")
+        if self.checked.grouped:
+            stream = self._grouped(stream)
+        items = {item.name: item.text for item in self.checked.items}
+        stream = stream.map("select", items, keep=[self.time])
+        stream = stream.distinct("distinct") if self.checked.distinct else stream.net("net")
+        stream.output(ANSWER)
+        return self.net
+
+    def _columns(self, relation: int) -> StreamHandle:
+        """A relation's tuples, with the columns that the query reads under their own names."""
+        one = self.checked.relations[relation]
+        if one.name not in self.sources:
+            if isinstance(one.entry, StreamEntry):
+                made = self.net.source(one.name, one.entry.schema, one.entry.time)
+            else:
+                schema = table_schema(one.entry.schema, self.clock)
+                made = self.net.source(one.name, schema, loaded_column(one.entry.schema))
+            self.sources[one.name] = made
+        time = one.entry.time if isinstance(one.entry, StreamEntry) else loaded_column(one.entry.schema)
+        columns = {self.time: _quoted(time)} | {used.name: _quoted(used.column) for used in self._used(relation)}
+        stream = self.sources[one.name]
+        return stream.map(self._box_name(one, "columns"), columns, keep=[], time_column=self.time)
+
+    def _box_name(self, relation: Relation, what: str) -> str:
+        return self.net.free_name(re.sub(r"\W", "_", f"{relation.alias}_{what}"))
+
+    def _reports(self) -> StreamHandle:
+        if self.reports is None:
+            self.reports = self._columns(self.checked.objects)
+        return self.reports
+
+    def _used(self, relation: int) -> list[Used]:
+        return [used for used in self.checked.used if used.relation == relation]
+
+    def _name(self, column: str | None) -> str:
+        """What a column of the objects is called here."""
+        return next(u.name for u in self._used(self.checked.objects) if u.column == column)
+
+    def _candidates(self) -> StreamHandle:
+        """The objects that are inside and satisfy WHERE, as far as it speaks of them alone."""
+        if self.checked.inside is None:
+            return self._where(self._everybody(), self.checked.objects)
+        moves = self.checked.nearest is not None or self._reads_position(self.checked.conditions)
+        return self._where(self._inside(self.checked.inside, moves), self.checked.objects)
+
+    def _everybody(self) -> StreamHandle:
+        """All objects: the latest report of each."""
+        if self.everybody is None:
+            self.everybody = self._latest(self._reports(), self.checked.objects)
+        return self.everybody
+
+    def _inside(self, inside: Inside, moves: bool) -> StreamHandle:
+        where: dict[str, Any]
+        if isinstance(inside, Region):
+            where = {"region": (inside.x1, inside.y1, inside.x2, inside.y2)}
+        else:
+            where = {"focal": inside.focal, "length": inside.length, "width": inside.width}
+        stream = gpac_in(
+            self._reports(),
+            "gpac_in",
+            timeout=self.settings.timeout,
+            moves=moves,
+            **where,
+            **self._following(),
+        )
+        return stream if moves else self._without_position(stream, "inside")
+
+    def _nearest(self, nearest: Nearest) -> StreamHandle:
+        """The k nearest of the objects that qualify: that have a match in every other relation."""
+        own = [one for one in self.checked.conditions if one.relations <= {self.checked.objects}]
+        others = len(self.checked.relations) > 1
+        plain = self.checked.inside is None and not own and not others
+        stream = self._reports() if plain else self._candidates()
+        if others:
+            columns = [used.name for used in self._used(self.checked.objects)]
+            stream = self._matched(stream, "qualify").map("qualified", keep=[self.time, *columns])
+            stream = stream.distinct("qualified_once")
+        moves = self._reads_position([one for one in self.checked.conditions if one not in own])
+        moving = isinstance(nearest, NearestToMoving)
+        stream = gpac_knn(
+            stream,
+            "gpac_knn",
+            k=nearest.k,
+            at=None if isinstance(nearest, NearestToMoving) else (nearest.x, nearest.y),
+            focal=nearest.focal if isinstance(nearest, NearestToMoving) else None,
+            timeout=self.settings.timeout if plain else None,
+            focals=self._everybody() if moving and not plain else None,
+            moves=moves,
+            **self._following(),
+        )
+        return stream if moves else self._without_position(stream, "nearest")
+
+    def _following(self) -> dict[str, Any]:
+        columns = {"object": self.entry.object, "x": self.entry.x, "y": self.entry.y}
+        names = {role: self._name(column) for role, column in columns.items()}
+        return {**names, "cache": self.settings.cache, "lonlat": self.settings.lonlat}
+
+    def _reads_position(self, conditions: Iterable[Condition]) -> bool:
+        """Whether what follows reads where objects are, so that every move must be told."""
+        texts = [one.text for one in conditions]
+        if self.checked.grouped:
+            texts += [one.text for one in (*self.checked.groups, *self.checked.aggregates)]
+        else:
+            texts += [one.text for one in self.checked.items]
+        position = {self._name(self.entry.x), self._name(self.entry.y)}
+        return any(position & set(reads(parse(text, self.schema, self.clock))) for text in texts)
+
+    def _without_position(self, stream: StreamHandle, name: str) -> StreamHandle:
+        position = (self._name(self.entry.x), self._name(self.entry.y))
+        kept = [self.time, *(used.name for used in self._used(self.checked.objects) if used.name not in position)]
+        return stream.map(name, keep=kept)
+
+    def _latest(self, reports: StreamHandle, relation: int) -> StreamHandle:
+        """A stream of reports as a relation; one without objects is a relation that only grows."""
+        one = self.checked.relations[relation]
+        if not isinstance(one.entry, StreamEntry) or one.entry.object is None:
+            return reports
+        key = next(used.name for used in self._used(relation) if used.column == one.entry.object)
+        name = self._box_name(one, "latest")
+        return reports.latest(name, key, timeout=self.settings.timeout)
+
+    def _where(self, stream: StreamHandle, relation: int) -> StreamHandle:
+        own = [
+            one.text
+            for one in self.checked.conditions
+            if one.relations == {relation} or (not one.relations and relation == self.checked.objects)
+        ]
+        if not own:
+            return stream
+        text = own[0] if len(own) == 1 else " AND ".join(f"({one})" for one in own)
+        return stream.filter(self._box_name(self.checked.relations[relation], "where"), text)
+
+    def _other(self, relation: int) -> StreamHandle:
+        """Another relation, with what WHERE says of it alone."""
+        if relation not in self.others:
+            self.others[relation] = self._where(self._latest(self._columns(relation), relation), relation)
+        return self.others[relation]
+
+    def _matched(self, stream: StreamHandle, prefix: str) -> StreamHandle:
+        """The stream joined with all other relations, one after the other."""
+        joined = {self.checked.objects}
+        for relation, one in enumerate(self.checked.relations):
+            if relation not in joined:
+                conditions = [
+                    condition
+                    for condition in self.checked.conditions
+                    if relation in condition.relations
+                    and condition.relations <= joined | {relation}
+                    and condition.relations != {relation}
+                ]
+                mine = {used.name for used in self._used(relation)}
+                on = " AND ".join(f"({_sided(condition.text, mine)})" for condition in conditions)
+                stream = stream.match(self._box_name(one, prefix), self._other(relation), on=on or None)
+                joined.add(relation)
+        return stream
+
+    def _grouped(self, stream: StreamHandle) -> StreamHandle:
+        checked = self.checked
+        computed = {one.name: one.text for one in checked.groups if one.text != _quoted(one.name)}
+        if computed:
+            stream = stream.map("groups", computed)
+        grouped = stream.group_by(*(one.name for one in checked.groups), name="group_by")
+        values = {one.name: one.text for one in checked.aggregates}
+        stream = grouped.aggregate("aggregate", values).group_by(name="all_groups")
+        return stream if checked.having is None else stream.filter("having", checked.having)
+
+
+def _quoted(name: str) -> str:
+    return exp.column(name, quoted=True).sql(dialect=Dialect)
+
+
+def _sided(text: str, right: Iterable[str]) -> str:
+    """A condition whose columns say of which side of a match they are."""
+    names = set(right)
+
+    def sided(part: exp.Expression) -> exp.Expression:
+        if isinstance(part, exp.Column):
+            return exp.column(part.name, table=RIGHT if part.name in names else LEFT, quoted=True)
+        return part
+
+    return sqlglot.parse_one(text, read=Dialect).transform(sided).sql(dialect=Dialect)

@@ -1,0 +1,235 @@
+"""Looks up the names of a query: every column becomes that of one stream or table, under a name of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from arterial.errors import NetworkError
+from arterial.network.expression import Dialect, parse
+from arterial.network.schema import Field, Schema, Type
+from arterial.network.tree import Tree
+from arterial.sql.catalog import Catalog, StreamEntry, TableEntry
+from arterial.sql.mistake import Place, SqlError, near
+from arterial.sql.parse import place_of_part
+from arterial.sql.query import From, Query
+
+SIGN = "sign"
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.Like)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A stream or table of the query."""
+
+    alias: str
+    name: str
+    entry: StreamEntry | TableEntry
+    place: Place
+
+
+@dataclass(frozen=True)
+class Used:
+    """A column that the query reads: of which relation, what it is called there, and here."""
+
+    relation: int
+    column: str
+    name: str
+    type: Type
+
+
+@dataclass
+class Names:
+    """The names of one query. Columns get their own names when they are first used."""
+
+    query: Query
+    relations: tuple[Relation, ...]
+    used: dict[tuple[int, str], Used] = field(default_factory=dict)
+
+    def bind(self, part: exp.Expression) -> exp.Expression:
+        """A copy of an expression in which every column has its own name, and its place."""
+        return part.copy().transform(self._bound, copy=False)
+
+    def use(self, relation: int, column: str) -> Used:
+        """The column of a relation, under its own name."""
+        key = (relation, column)
+        if key not in self.used:
+            entry = self.relations[relation].entry
+            taken = {used.name.lower() for used in self.used.values()} | {SIGN}
+            taken |= {one.entry.time.lower() for one in self.relations if isinstance(one.entry, StreamEntry)}
+            shared = sum(column.lower() in _lower(one.entry.schema) for one in self.relations) > 1
+            name = (
+                column if not shared and column.lower() not in taken else f"{self.relations[relation].alias}_{column}"
+            )
+            base, number = name, 2
+            while name.lower() in taken:
+                name, number = f"{base}_{number}", number + 1
+            self.used[key] = Used(relation, column, name, entry.schema[column])
+        return self.used[key]
+
+    def relations_of(self, part: exp.Expression) -> frozenset[int]:
+        """The relations that a bound expression reads."""
+        owners = {used.name: used.relation for used in self.used.values()}
+        return frozenset(owners[column.name] for column in part.find_all(exp.Column))
+
+    def schema(self) -> Schema:
+        """All columns in use, under their own names."""
+        return Schema(tuple(Field(used.name, used.type) for used in self.used.values()))
+
+    def text(self, part: exp.Expression) -> str:
+        """A bound expression as text for a box."""
+        return part.sql(dialect=Dialect, comments=False)
+
+    def check(self, part: exp.Expression, place: Place, window: Type | None = None) -> Tree:
+        """The tree of a bound expression; an error is at the smallest part that is wrong by itself."""
+        schema = self.schema()
+        try:
+            return parse(self.text(part), schema, window)
+        except NetworkError as mistake:
+            wrong, error = part, mistake
+        while smaller := self._wrong_below(wrong, schema, window):
+            wrong, error = smaller
+        said = str(error)
+        said = said.partition("': ")[2] or said.partition('": ')[2] or said
+        if "values of one type" in said:
+            said += "; write cast(… as text), or as a number, around one of them"
+        raise SqlError(said.replace('"', ""), self.query.text, place_of_part(wrong, self.query.text, place))
+
+    def expand(self, star: exp.Expression, place: Place) -> list[exp.Expression]:
+        """The columns that `*` or `M.*` stands for."""
+        chosen = range(len(self.relations))
+        if isinstance(star, exp.Column):
+            at = self._relation(star)
+            chosen = range(at, at + 1)
+        columns: list[exp.Expression] = []
+        for relation in chosen:
+            for name in self.relations[relation].entry.schema.names:
+                column = exp.column(name, table=self.relations[relation].alias, quoted=True)
+                column.this.meta.update(start=place.start, end=place.end - 1)
+                columns.append(column)
+        return columns
+
+    def _wrong_below(
+        self, part: exp.Expression, schema: Schema, window: Type | None
+    ) -> tuple[exp.Expression, NetworkError] | None:
+        for child in part.iter_expressions():
+            if isinstance(child, exp.Identifier | exp.Star | exp.DataType | exp.If | exp.Distinct):
+                continue
+            try:
+                parse(self.text(child), schema, window)
+            except NetworkError as mistake:
+                return child, mistake
+        return None
+
+    def _bound(self, part: exp.Expression) -> exp.Expression:
+        if not isinstance(part, exp.Column):
+            return part
+        place = place_of_part(part, self.query.text)
+        if len(part.parts) > 2:
+            raise SqlError("expected a column, or STREAM.COLUMN", self.query.text, place)
+        used = self._look_up(part, place)
+        made = exp.column(used.name, quoted=True) if isinstance(used, Used) else exp.Literal.string(used)
+        made.meta["bound"] = True
+        (made.this if isinstance(used, Used) else made).meta.update(start=place.start, end=place.end - 1)
+        return made
+
+    def _look_up(self, part: exp.Column, place: Place) -> Used | str:
+        name, quoted = part.name, bool(part.this.args.get("quoted"))
+        if part.table:
+            at = self._relation(part)
+            column = _find(self.relations[at].entry.schema, name, quoted)
+            if column is None:
+                raise self._unknown(name, [self.relations[at]], place_of_part(part.this, self.query.text, place))
+            return self.use(at, column)
+        found = [
+            (at, column)
+            for at, one in enumerate(self.relations)
+            if (column := _find(one.entry.schema, name, quoted)) is not None
+        ]
+        if len(found) == 1:
+            return self.use(*found[0])
+        if found:
+            choices = " or ".join(f"{self.relations[at].alias}.{column}" for at, column in found)
+            raise SqlError(f"the column {name!r} could be of either; write {choices}", self.query.text, place)
+        if quoted and self._is_compared(part):
+            return name
+        raise self._unknown(name, self.relations, place, maybe_text=quoted or isinstance(part.parent, _COMPARED))
+
+    def _is_compared(self, part: exp.Column) -> bool:
+        """Whether a double-quoted word is what a column or value is compared with, so that it must be a text."""
+        parent = part.parent
+        if not isinstance(parent, _COMPARED):
+            return False
+        sides: list[Any] = list(parent.iter_expressions())
+        sides = [side for side in sides if side is not part]
+        return any(
+            not isinstance(side, exp.Literal | exp.Null | exp.Boolean) and self._has_meaning(side) for side in sides
+        )
+
+    def _has_meaning(self, side: exp.Expression) -> bool:
+        if not isinstance(side, exp.Column) or side.table or side.meta.get("bound") or not side.this.args.get("quoted"):
+            return True
+        return any(side.name in one.entry.schema for one in self.relations)
+
+    def _relation(self, part: exp.Column) -> int:
+        wanted = part.table
+        for at, one in enumerate(self.relations):
+            if one.alias.lower() == wanted.lower():
+                return at
+        for at, one in enumerate(self.relations):
+            if one.name.lower() == wanted.lower():
+                return at
+        known = [one.alias for one in self.relations]
+        table = part.args["table"]
+        raise SqlError(
+            f"no stream or table in FROM is called {wanted!r}; there is: {', '.join(known)}{near(wanted, known)}",
+            self.query.text,
+            place_of_part(table, self.query.text),
+        )
+
+    def _unknown(self, name: str, relations: Sequence[Relation], place: Place, maybe_text: bool = False) -> SqlError:
+        names = [column for one in relations for column in one.entry.schema.names]
+        where = relations[0].name if len(relations) == 1 else "FROM"
+        hint = near(name, names)
+        if maybe_text and not hint:
+            hint = f"; if it is a text, write '{name}'."
+        return SqlError(
+            f"there is no column {name!r} in {where}{hint or '.'} It has: {', '.join(dict.fromkeys(names))}",
+            self.query.text,
+            place,
+        )
+
+
+def look_up(query: Query, catalog: Catalog) -> Names:
+    """The relations that FROM names."""
+    return Names(query, tuple(_entry(query, one, catalog) for one in query.relations))
+
+
+def _entry(query: Query, wanted: From, catalog: Catalog) -> Relation:
+    name = wanted.name
+    if name not in catalog.entries:
+        alike = [one for one in catalog.entries if one.lower() == name.lower()]
+        if len(alike) != 1:
+            known = ", ".join(catalog.entries) or "none"
+            raise SqlError(
+                f"there is no stream or table {wanted.name!r}; known: {known}{near(wanted.name, catalog.entries)}",
+                query.text,
+                wanted.place,
+            )
+        name = alike[0]
+    return Relation(wanted.alias, name, catalog.entries[name], wanted.place)
+
+
+def _find(schema: Schema, name: str, quoted: bool) -> str | None:
+    """The column of a name: exactly, or, if it is not quoted, however it is capitalised."""
+    if name in schema:
+        return name
+    alike = [] if quoted else [one for one in schema.names if one.lower() == name.lower()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _lower(schema: Schema) -> set[str]:
+    return {name.lower() for name in schema.names}

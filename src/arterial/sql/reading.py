@@ -1,0 +1,293 @@
+"""Files as streams and tables: CSV with a header, Parquet, or moving events; typed by reading what is in them.
+
+A row without an object, a time or a position that can be read is set aside, with its number and the reason.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from arterial.errors import DataError
+from arterial.moving.event_file import FIELDS, Reject, read_events
+from arterial.moving.event_table import EVENT_SCHEMA
+from arterial.moving.space import Space
+from arterial.network.schema import Field, Schema, Type
+from arterial.sql.catalog import (
+    OBJECT_NAMES,
+    TIME_NAMES,
+    X_NAMES,
+    Y_NAMES,
+    StreamEntry,
+    TableEntry,
+    column_like,
+)
+
+MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Which columns say who, where and when; what is not said is found by its name."""
+
+    object: str | None = None
+    x: str | None = None
+    y: str | None = None
+    time: str | None = None
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file that was read: a stream in the order of its time, or a table."""
+
+    entry: StreamEntry | TableEntry
+    rows: pl.DataFrame
+    rejects: tuple[Reject, ...] = ()
+    notices: tuple[str, ...] = ()
+    fractional: bool = False
+    """Whether its times are numbers with fractions of a second, held as timestamps."""
+
+
+def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space = Space.PLANE) -> Input:
+    """Read a file. Without a column for the time it is a table."""
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file; expected a CSV file with a header, a Parquet file, or events")
+    try:
+        if path.suffix == ".parquet":
+            found = _read_parquet(path)
+            if set(EVENT_SCHEMA.names) <= set(found.columns):
+                return _from_events(path, space)
+            return _typed(path, found, wishes, table, space, first_row=1)
+        if _has_events(path):
+            return _from_events(path, space)
+        found, lines, rejects = _read_csv(path)
+    except OSError as fault:
+        raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from None
+    made = _typed(path, found, wishes, table, space, first_row=2, lines=lines)
+    return replace(made, rejects=tuple(sorted((*rejects, *made.rejects), key=lambda one: one.line)))
+
+
+def as_fractions(given: Input) -> Input:
+    """The same stream with its whole seconds held as timestamps, as others of the query are."""
+    entry = given.entry
+    if not isinstance(entry, StreamEntry) or entry.schema[entry.time] is Type.TIMESTAMP:
+        return given
+    rows = given.rows.with_columns((pl.col(entry.time) * MICROSECONDS).cast(pl.Datetime("us")))
+    return replace(given, entry=replace(entry, schema=_schema_of(rows)), rows=rows, fractional=True)
+
+
+def _has_events(path: Path) -> bool:
+    with path.open("rb") as file:
+        for _ in range(100):
+            line = file.readline(10_000)
+            if not line:
+                return False
+            fields = line.decode("utf-8", errors="replace").strip(" \t\r\n\ufeff").split(",")
+            if fields != [""]:
+                return len(fields) > 2 and fields[1].strip() in FIELDS
+    return False
+
+
+def _from_events(path: Path, space: Space) -> Input:
+    parts, rejects, queries = [], [], 0
+    for block in read_events(path, space=space):
+        parts.append(pl.DataFrame({"t": block.times, "object": block.ids, "x": block.x, "y": block.y}))
+        rejects += block.rejects
+        queries += len(block.queries)
+    notices = (f"{path}: {queries:,} event(s) of queries are not asked here; only objects are read",) if queries else ()
+    rows = pl.concat(parts)
+    made = _typed(path, rows.with_columns(pl.col("object").cast(pl.String)), Wishes(), False, space, first_row=1)
+    return replace(made, rejects=tuple(rejects), notices=(*notices, *made.notices))
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except pl.exceptions.PolarsError as fault:
+        raise DataError(f"{path}: cannot be read as Parquet: {str(fault).splitlines()[0]}") from None
+
+
+def _read_csv(path: Path) -> tuple[pl.DataFrame, list[int] | None, list[Reject]]:
+    """The file as texts; the numbers of its lines, if some are left out; and those, which have too many fields."""
+    try:
+        texts = pl.read_csv(path, infer_schema=False, encoding="utf8-lossy")
+        return texts.rename({name: name.strip(" \ufeff") for name in texts.columns}), None, []
+    except pl.exceptions.NoDataError:
+        raise DataError(f"{path}: is empty; expected a line with the names of the columns, then rows") from None
+    except pl.exceptions.PolarsError:
+        pass
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        lines = csv.reader(file)
+        names = [name.strip() for name in next(lines, [])]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError(f"{path}: line 1: two columns are named {twice!r}")
+        good: list[list[str | None]] = []
+        numbers, rejects = [], []
+        for fields in lines:
+            if len(fields) > len(names):
+                reason = f"{len(fields)} fields, expected {len(names)}"
+                rejects.append(Reject(lines.line_num, reason, ",".join(fields)))
+            elif fields:
+                numbers.append(lines.line_num)
+                good.append([field or None for field in fields] + [None] * (len(names) - len(fields)))
+    return pl.DataFrame(good, schema=dict.fromkeys(names, pl.String), orient="row"), numbers, rejects
+
+
+def _typed(
+    path: Path,
+    found: pl.DataFrame,
+    wishes: Wishes,
+    table: bool,
+    space: Space,
+    first_row: int,
+    lines: list[int] | None = None,
+) -> Input:
+    """The columns as their types, the roles of some of them, and the rows that cannot be used."""
+    if not found.columns:
+        raise DataError(f"{path}: has no columns; expected a line with their names, then rows")
+    time = None if table else _role(path, found.columns, wishes.time, TIME_NAMES)
+    roles = {
+        "object": _role(path, found.columns, wishes.object, OBJECT_NAMES),
+        "x": _role(path, found.columns, wishes.x, X_NAMES),
+        "y": _role(path, found.columns, wishes.y, Y_NAMES),
+    }
+    if time is None:
+        columns = [_column(found[name]) for name in found.columns]
+        rows = pl.DataFrame(columns)
+        return Input(TableEntry(_schema_of(rows)), rows)
+    if roles["x"] is None or roles["y"] is None:
+        roles["x"] = roles["y"] = None
+    columns, wrong = [], []
+    fractional = False
+    for name in found.columns:
+        series = found[name]
+        if name == time:
+            column, fractional = _times(series)
+        elif name in (roles["x"], roles["y"]):
+            column = _numbers(series)
+            if space is Space.LONLAT:
+                low, high = (-180.0, 360.0) if name == roles["x"] else (-90.0, 90.0)
+                column = column.set(~column.is_between(low, high).fill_null(True), None)
+        else:
+            column = _column(series)
+        if name == time or name in roles.values():
+            wrong.append(column.is_null().alias(name))
+        columns.append(column.alias(name))
+    rows = pl.DataFrame(columns)
+    bad = pl.DataFrame(wrong).select(pl.any_horizontal(pl.all())).to_series()
+    numbers = lines or range(first_row, first_row + found.height)
+    rejects = _rejects(found, pl.DataFrame(wrong), bad, time, numbers)
+    rows = rows.filter(~bad)
+    notices = []
+    if not rows[time].is_sorted():
+        rows = rows.sort(time, maintain_order=True)
+        notices.append(f"{path}: the rows were not in the order of {time}, and were put in it")
+    entry = StreamEntry(_schema_of(rows), time, roles["object"], roles["x"], roles["y"])
+    return Input(entry, rows, rejects, tuple(notices), fractional)
+
+
+def _role(path: Path, columns: Sequence[str], wish: str | None, names: tuple[str, ...]) -> str | None:
+    if wish is not None:
+        exact = [name for name in columns if name == wish] or [n for n in columns if n.lower() == wish.lower()]
+        if exact:
+            return exact[0]
+    return column_like(Schema(tuple(Field(name, Type.STRING) for name in columns)), names)
+
+
+def _times(series: pl.Series) -> tuple[pl.Series, bool]:
+    """The times as integers or timestamps, whichever more of them are, and whether they have fractions."""
+    if series.dtype == pl.Date or isinstance(series.dtype, pl.Datetime):
+        if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone:
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return series.cast(pl.Datetime("us")), False
+    if series.dtype == pl.String:
+        text = series.str.strip_chars()
+        numbers = text.cast(pl.Float64, strict=False)
+        instants = text.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+        if instants.is_not_null().sum() > numbers.is_not_null().sum():
+            return instants, False
+        whole = text.cast(pl.Int64, strict=False)
+    else:
+        numbers = series.cast(pl.Float64, strict=False)
+        whole = series.cast(pl.Int64, strict=False) if series.dtype.is_integer() else numbers.clear(len(numbers))
+    numbers = numbers.set(~numbers.is_finite().fill_null(True) | (numbers.abs() > 9e12).fill_null(False), None)
+    if (whole.is_not_null() | numbers.is_null()).all():
+        return whole.set(numbers.is_null(), None), False
+    if (numbers.drop_nulls() == numbers.drop_nulls().floor()).all():
+        return numbers.cast(pl.Int64), False
+    return (numbers * MICROSECONDS).round().cast(pl.Int64).cast(pl.Datetime("us")), True
+
+
+def _numbers(series: pl.Series) -> pl.Series:
+    if series.dtype == pl.String:
+        series = series.str.strip_chars()
+    numbers = series.cast(pl.Float64, strict=False)
+    return numbers.set(~numbers.is_finite().fill_null(True), None)
+
+
+def _column(series: pl.Series) -> pl.Series:
+    """A column as the narrowest type that all its texts are written in: integers, numbers, bools, else texts."""
+    if series.dtype != pl.String:
+        return _known(series)
+    text = series.str.strip_chars()
+    given = text.drop_nulls()
+    if given.len() and given.str.contains(r"^-?(0|[1-9]\d{0,18})$").all():
+        whole = text.cast(pl.Int64, strict=False)
+        if whole.null_count() == text.null_count():
+            return whole
+    if given.len() and not given.str.contains(r"^[+-]?0\d").any():
+        numbers = text.cast(pl.Float64, strict=False)
+        if numbers.null_count() == text.null_count():
+            return numbers
+    lower = given.str.to_lowercase()
+    if given.len() and lower.is_in(["true", "false"]).all():
+        return (text.str.to_lowercase() == "true").alias(series.name)
+    return series
+
+
+def _known(series: pl.Series) -> pl.Series:
+    """A column of a Parquet file as one of our types."""
+    kind = series.dtype
+    if kind in (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Float64, pl.Boolean):
+        return series
+    if kind.is_integer():
+        return series.cast(pl.Int64, strict=False)
+    if kind.is_numeric():
+        return series.cast(pl.Float64)
+    if kind == pl.Date or isinstance(kind, pl.Datetime):
+        return _times(series)[0]
+    if kind.is_nested() or kind == pl.Binary:
+        raise DataError(f"the column {series.name!r} is {kind}; expected numbers, texts, bools or times")
+    return series.cast(pl.String)
+
+
+def _rejects(
+    found: pl.DataFrame, wrong: pl.DataFrame, bad: pl.Series, time: str, lines: Sequence[int]
+) -> tuple[Reject, ...]:
+    if not bad.any():
+        return ()
+    made = []
+    for row, values, flags in zip(
+        bad.arg_true().to_list(), found.filter(bad).rows(named=True), wrong.filter(bad).rows(named=True), strict=True
+    ):
+        reasons = []
+        for name, is_wrong in flags.items():
+            if is_wrong:
+                value = values[name]
+                expected = "a time" if name == time else "a value" if value is None else "a number in its range"
+                reasons.append(f"{name} is {'empty' if value is None else repr(value)}, expected {expected}")
+        text = ",".join("" if value is None else str(value) for value in values.values())
+        made.append(Reject(lines[row], "; ".join(reasons), text))
+    return tuple(made)
+
+
+_TYPES: tuple[tuple[pl.DataType, Type], ...] = tuple((kind.polars, kind) for kind in Type)
+
+
+def _schema_of(rows: pl.DataFrame) -> Schema:
+    return Schema(tuple(Field(name, next(t for p, t in _TYPES if p == kind)) for name, kind in rows.schema.items()))
