@@ -13,9 +13,11 @@ from arterial import Network
 from arterial.engine.run import Settings, run
 from arterial.engine.sinks.memory import MemorySink
 from arterial.engine.sources.memory import ArrivingSource
+from arterial.moving.pipeline_meaning import MEANINGS
 from arterial.reference import interpret
 from arterial.testing import compare, steps
 from tests.conformance.networks import networks
+from tests.conformance.plans import Plan, world
 from tests.conformance.test_boxes import CASES
 from tests.conformance.tuples import SCHEMA, arrivals
 
@@ -34,7 +36,7 @@ def _check(
     running = run(net.value, sources, sinks, folder, Settings(shards=2), spark=spark)
     assert running.wait(300)
     got = {name: sink.read().to_dicts() for name, sink in sinks.items()}
-    compare(net.value, interpret(net.value, tuples), got, "Spark against the interpreter")
+    compare(net.value, interpret(net.value, tuples, MEANINGS), got, "Spark against the interpreter")
 
 
 @pytest.mark.parametrize("kind", [k if k in USUAL else pytest.param(k, marks=pytest.mark.slow) for k in sorted(CASES)])
@@ -44,6 +46,13 @@ def test_boxes_on_spark(kind: str, spark: SparkSession, tmp_path: Path) -> None:
     stream.late.output("late")
     CASES[kind](stream)
     _check(spark, tmp_path / "checkpoint", net, {"s": arrivals(80, seed=5)}, trains=4)
+
+
+@pytest.mark.slow
+def test_a_plan_with_gpac_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    steps = (("select", "speed > 45"), ("match", "left.object = right.object"))
+    plan = Plan({"focal": 2, "length": 12, "width": 9}, steps, "by type", timeout=15, moves=False)
+    _check(spark, tmp_path / "checkpoint", plan.drawn(1), world(3), trains=4)
 
 
 @pytest.mark.slow
