@@ -123,20 +123,23 @@ class SlotTable:
             self._text_order = [text for text in self._text_order if text not in texts]
         self._free += reversed(freed)
 
-    def restore(self, slots: Array, ids: Sequence[Id]) -> None:
-        """Give an empty table these ids in these slots."""
-        self.used = int(slots.max()) + 1 if len(slots) else 0
-        taken = set(slots.tolist())
-        self._free = [slot for slot in range(self.used - 1, -1, -1) if slot not in taken]
+    def restore(self, slots: Array, ids: Array | Sequence[Id], used: int) -> None:
+        """Give an empty table these ids in these slots, of which so many were in use once."""
+        self.used = used
+        unused = np.ones(self.used, np.bool_)
+        unused[slots] = False
+        self._free = np.flatnonzero(unused)[::-1].tolist()
         if self.used > len(self.rank):
             self.rank = np.zeros(max(self.used, 2 * len(self.rank)), np.int64)
-        is_number = np.array([isinstance(identity, int) for identity in ids], np.bool_)
-        numbers = np.array([identity for identity in ids if isinstance(identity, int)], np.int64)
+        is_number, numbers = np.ones(len(slots), np.bool_), ids
+        if not isinstance(ids, np.ndarray):
+            is_number = np.array([isinstance(identity, int) for identity in ids], np.bool_)
+            numbers = np.array([identity for identity in ids if isinstance(identity, int)], np.int64)
         self.rank[slots[is_number]] = numbers
         self._reserve(len(numbers))
         _insert(self._keys, self._slots, numbers, slots[is_number].astype(np.int32))
         self._filled += len(numbers)
-        texts = [identity for identity in ids if isinstance(identity, str)]
+        texts = [identity for identity in ids if isinstance(identity, str)] if not is_number.all() else []
         self._texts = dict(zip(texts, slots[~is_number].tolist(), strict=True))
         self.text_of = {slot: text for text, slot in self._texts.items()}
         if texts:
