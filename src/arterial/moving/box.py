@@ -32,6 +32,7 @@ from arterial.moving.state import (
     save_known,
     slots_of,
 )
+from arterial.moving.warm import warm_kernels
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
@@ -122,6 +123,8 @@ class MovingQueries(Box):
         work = _Work(self, state, ready[OBJECTS], ready[QUERIES])
         if ready[OBJECTS].height or ready[QUERIES].height:
             work.run()
+        else:
+            work.engine()
         return {port: Train(work.frame(port), through) for port in self.outputs}
 
 
@@ -149,7 +152,7 @@ class _Work:
         self.uncertain: list[tuple[int, int, int, int]] = []
 
     def run(self) -> None:
-        engine = self._engine()
+        engine = self.engine()
         slots = slots_of(engine.object_table, self.ids)
         events = self._events()
         units = np.unique(np.concatenate([self.units, np.array([t for t, _ in events], np.int64)]))
@@ -186,12 +189,15 @@ class _Work:
             made[name] = pl.Series(column, dtype=schema[name])
         return pl.DataFrame(made)
 
-    def _engine(self) -> SharedExecution:
+    def engine(self) -> SharedExecution:
+        """The engine with all that the state holds, made when a shard begins."""
         memo = self.state.memo
         if "engine" not in memo:
             box = self.box
+            space = Space.LONLAT if box.lonlat else Space.PLANE
+            warm_kernels(space)
             engine = make_engine(
-                space=Space.LONLAT if box.lonlat else Space.PLANE,
+                space=space,
                 timeout=box.timeout,
                 cache=box.cache,
                 longest_step=box.longest_step,
