@@ -28,6 +28,9 @@ def run(
     speed: str = typer.Option(
         "max", "--speed", help="With --checkpoint: 1 is real time, t in seconds; a factor is faster; max does not wait."
     ),
+    train_size: int = typer.Option(
+        1_000_000, "--train-size", min=1, help="With --checkpoint: about so many events make a train, if so many wait."
+    ),
     timeout: float | None = typer.Option(
         None, "--timeout", help="Disconnect an object that has not reported for this long.", show_default="never"
     ),
@@ -64,7 +67,7 @@ def run(
     from arterial.errors import DataError
     from arterial.linearroad.pace import parse_speed
     from arterial.moving.application.network import QueryOptions
-    from arterial.moving.application.run import RunOptions
+    from arterial.moving.application.run import RunOptions, finished
     from arterial.moving.space import Space
 
     if timeout is not None and not timeout > 0:
@@ -75,7 +78,8 @@ def run(
     queries = QueryOptions(Space.LONLAT if lonlat else Space.PLANE, timeout, cache, longest_step)
     summary: Summary
     if checkpoint is not None:
-        job = _on_spark(RunOptions(events, out, checkpoint, rejects, queries, parse_speed(speed)), json_output)
+        options = RunOptions(events, out, checkpoint, rejects, queries, parse_speed(speed), train_size)
+        job = finished(options) or _on_spark(options, json_output)
         summary = job
     elif parse_speed(speed) != parse_speed("max"):
         raise DataError("--speed paces a run on Spark: give a folder as --checkpoint too, or leave it out.")

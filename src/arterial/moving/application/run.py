@@ -28,11 +28,12 @@ from arterial.moving.box import UNCERTAINTY
 from arterial.moving.remembering import Uncertainty
 from arterial.moving.run import Summary
 from arterial.moving.warm import warm_kernels
+from arterial.network.network import Port
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FOLDER = "moving"
+FOLDER, SETTINGS, SUMMARY = "moving", "settings.json", "finished.json"
 # In real time, empty steps warm up the Java machine and the Python workers before the clock starts.
 WARM_UP_STEPS = 12
 # One box has all queries and objects, so there is nothing to spread; more shards would only shuffle more.
@@ -69,7 +70,7 @@ class JobSummary(Summary):
 
 
 class MovingRun:
-    """A run that was started, or taken up again; `wait` until it is over, then `finish` says what it did."""
+    """A run that is started, or taken up again; `wait` until it is over, then `finish` says what it did."""
 
     def __init__(
         self,
@@ -117,9 +118,9 @@ class MovingRun:
         self._run.stop()
 
     def finish(self) -> JobSummary:
-        """What a run that came to its end did."""
+        """What a run that came to its end did; the checkpoint keeps it."""
         events, file = self.events, self._file
-        return JobSummary(
+        summary = JobSummary(
             lines=events.lines,
             reports=events.reports,
             queries=events.queries,
@@ -136,6 +137,8 @@ class MovingRun:
             delay_p99=file.delay(0.99),
             delay_worst=file.delay(1.0),
         )
+        _write(self._folder / SUMMARY, {**asdict(summary), "bytes": file.size})
+        return summary
 
     def _start(self, spark: SparkSession | None) -> Run:
         warm_up = 0 if self.resumed or self._clock.runs_freely else WARM_UP_STEPS
@@ -155,10 +158,25 @@ class MovingRun:
     def _accuracy(self) -> float:
         if self.options.queries.cache >= 100:
             return 1.0
-        stream = self._run.plan.network.streams[next(iter(self._run.plan.network.arrivals(
-            self._run.plan.network.box(UNCERTAINTY)).values()))]
+        stream = self._run.plan.network.streams[Port("moving", UNCERTAINTY)]
         told = self._uncertainty.bind(UNCERTAINTY, stream).read()
         return Uncertainty(*(int(told[name].sum()) for name in ("members", "missing", "extra"))).accuracy
+
+
+def finished(options: RunOptions) -> JobSummary | None:
+    """What this run did, if it came to its end before and left the file of updates as it is."""
+    folder = options.checkpoint.absolute() / FOLDER
+    if not (folder / SUMMARY).exists():
+        return None
+    _claim(options, folder)
+    said = json.loads((folder / SUMMARY).read_text())
+    size = said.pop("bytes")
+    if not options.out.is_file() or options.out.stat().st_size != size:
+        raise RunError(
+            f"the run of the checkpoint {options.checkpoint} is finished, but {options.out} is not the file that it wrote. "
+            "Give a new folder as --checkpoint to run the events again."
+        )
+    return JobSummary(**said)
 
 
 def _claim(options: RunOptions, folder: Path) -> bool:
@@ -166,7 +184,7 @@ def _claim(options: RunOptions, folder: Path) -> bool:
     if not options.events.is_file():
         raise DataError(f"{options.events}: there is no such file. Name a file of events, one a line.")
     settings = _settings(options)
-    kept = folder / "settings.json"
+    kept = folder / SETTINGS
     if kept.exists():
         before = json.loads(kept.read_text())
         if changed := sorted(name for name in settings if settings[name] != before.get(name)):
@@ -180,14 +198,19 @@ def _claim(options: RunOptions, folder: Path) -> bool:
         raise RunError(
             f"{options.checkpoint} is the checkpoint of another kind of run. Give a new folder as --checkpoint."
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        draft = kept.with_suffix(".part")
-        draft.write_text(json.dumps(settings, indent=2))
-        draft.replace(kept)
-    except OSError as fault:
-        raise MachineError(f"{fault.filename or folder}: cannot be written: {fault.strerror or fault}.") from fault
+    _write(kept, settings)
     return False
+
+
+def _write(path: Path, said: dict[str, Any]) -> None:
+    """Write a small file, whole or not at all."""
+    draft = path.with_suffix(".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(json.dumps(said, indent=2))
+        draft.replace(path)
+    except OSError as fault:
+        raise MachineError(f"{fault.filename or path}: cannot be written: {fault.strerror or fault}.") from fault
 
 
 def _settings(options: RunOptions) -> dict[str, Any]:
