@@ -99,34 +99,34 @@ def test_what_cannot_be_written_is_told(tmp_path: Path, spark: SparkSession) -> 
 
 @pytest.mark.timeout(600)
 def test_the_driver_is_killed_three_times(tmp_path: Path) -> None:
-    _kill_at_random(tmp_path, kills=3, units=400, seed=1)
+    _kill_at_random(tmp_path, kills=3, units=400, seed=1, train_size=300)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
 def test_the_driver_is_killed_twenty_times(tmp_path: Path) -> None:
-    _kill_at_random(tmp_path, kills=20, units=3000, seed=2)
+    _kill_at_random(tmp_path, kills=20, units=3000, seed=2, train_size=200)
 
 
-def _kill_at_random(folder: Path, kills: int, units: int, seed: int) -> None:
+def _kill_at_random(folder: Path, kills: int, units: int, seed: int, train_size: int) -> None:
     """Kill the driver so many times, at random moments of its steps; then let it come to its end."""
     chance, done = random.Random(seed), 0
     write_world(folder / "events.csv", seed, units=units)
     while done < kills:
-        process = _start(folder)
+        process = _start(folder, train_size)
         begun, patience = _steps_begun(folder), time.monotonic() + 300
         while _steps_begun(folder) == begun and process.poll() is None:
             assert time.monotonic() < patience, "waited in vain"
             time.sleep(0.02)
         try:
-            process.wait(chance.uniform(0.0, 2.0))
+            process.wait(chance.uniform(0.0, 1.5))
             break
         except subprocess.TimeoutExpired:
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
             done += 1
     assert done == kills, f"the run was over after {done} kills: give it more units"
-    process = _start(folder)
+    process = _start(folder, train_size)
     said, complaint = process.communicate(timeout=500)
     assert process.returncode == 0, complaint.decode()
     assert json.loads(said)["resumed"]
@@ -136,10 +136,10 @@ def _kill_at_random(folder: Path, kills: int, units: int, seed: int) -> None:
     assert (folder / "out.csv.rejects.csv").read_bytes() == (folder / "expected.rejects.csv").read_bytes()
 
 
-def _start(folder: Path) -> subprocess.Popen[bytes]:
+def _start(folder: Path, train_size: int) -> subprocess.Popen[bytes]:
     words = ["events.csv", "--out", "out.csv", "--checkpoint", "checkpoint", "--timeout", TIMEOUT, "--json"]
     return subprocess.Popen(
-        [sys.executable, "-m", "arterial", "moving", "run", *map(str, words), "--train-size", str(TRAIN_SIZE)],
+        [sys.executable, "-m", "arterial", "moving", "run", *map(str, words), "--train-size", str(train_size)],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -148,9 +148,7 @@ def _start(folder: Path) -> subprocess.Popen[bytes]:
 
 def _steps_begun(folder: Path) -> int:
     offsets = folder / "checkpoint" / "spark" / "offsets"
-    return max((int(path.name) + 1 for path in offsets.iterdir() if path.name.isdigit()), default=0) if (
-        offsets.exists()
-    ) else 0
+    return max((int(path.name) + 1 for path in offsets.glob("*") if path.name.isdigit()), default=0)
 
 
 def _holds(world: World, written: str) -> bool:
