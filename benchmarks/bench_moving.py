@@ -190,7 +190,9 @@ def on_spark() -> list[Figure]:
         traffic = ("--objects", OBJECTS, "--seconds", SPARK_SECONDS, "--leaving", 0, "--new", 0)
         asked = ("--moving-ranges", QUERIES, "--moving-knn", QUERIES, "--side", SIDE, "--k", K)
         events, out = folder / "events.parquet", folder / "updates.csv"
-        subprocess.run(_command("generate", "--out", events, *traffic, *asked, "--json"), check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            _command("generate", "--out", events, *traffic, *asked, "--json"), check=True, stdout=subprocess.DEVNULL
+        )
         words = ("run", events, "--out", out, "--checkpoint", folder / "checkpoint", "--speed", 1, "--json")
         with subprocess.Popen(_command(*words), stdout=subprocess.PIPE, text=True) as process:
             cores = _cpu_of(psutil.Process(process.pid), out)
