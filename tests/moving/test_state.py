@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from arterial.moving.events import Event, Report
+from arterial.moving.ids import Id
 from arterial.moving.remembering import RememberingExecution, make_engine
 from arterial.moving.shared import SharedExecution
 from arterial.moving.space import Space
@@ -38,7 +39,7 @@ def log(state: MemoryState, engine: SharedExecution, events: list[Event]) -> Non
 @pytest.mark.parametrize("cache", [100.0, 75.0])
 def test_a_loaded_engine_goes_on(seed: int, cache: float) -> None:
     space = list(Space)[seed % 2]
-    settings = {"space": space, "timeout": 5.0, "cache": cache, "longest_step": 3.0}
+    settings: dict[str, Any] = {"space": space, "timeout": 5.0, "cache": cache, "longest_step": 3.0}
     engine, undisturbed, state = make_engine(**settings), make_engine(**settings), MemoryState()
     for t, events in random_world(seed, space=space, units=60):
         assert feed(engine, t, events) == feed(undisturbed, t, events)
@@ -50,7 +51,7 @@ def test_a_loaded_engine_goes_on(seed: int, cache: float) -> None:
 def test_the_log_is_short_and_forgets() -> None:
     engine, state = make_engine(timeout=50.0), MemoryState()
     for t in range(200):
-        ids = [7 * t % 1000, "bus"] if t else list(range(1000))
+        ids: list[Id] = [7 * t % 1000, "bus"] if t else list(range(1000))
         engine.step(float(t), engine.objects_of(ids), np.full(len(ids), float(t)), np.zeros(len(ids)))
         log_objects(state, engine, [engine.objects_of(ids), np.array(engine.disconnected, np.int32)])
         assert len(state.keys("objects")) < 12
@@ -58,6 +59,6 @@ def test_the_log_is_short_and_forgets() -> None:
     assert sum(len(chunk["slot"]) for chunk in chunks) < 3 * engine.live_count
     new = make_engine(timeout=50.0)
     load_objects(state, new)
-    assert {(new.object_table.id_of(slot), new.objects.x[slot]) for slot in np.flatnonzero(new.objects.live)} == {
-        (engine.object_table.id_of(slot), engine.objects.x[slot]) for slot in np.flatnonzero(engine.objects.live)
-    }
+    assert {
+        (new.object_table.id_of(slot), new.objects.x[slot]) for slot in np.flatnonzero(new.objects.live).tolist()
+    } == {(engine.object_table.id_of(slot), engine.objects.x[slot]) for slot in np.flatnonzero(engine.objects.live)}

@@ -134,8 +134,10 @@ class SlotTable:
         self._free = np.flatnonzero(unused)[::-1].tolist()
         if self.used > len(self.rank):
             self.rank = np.zeros(max(self.used, 2 * len(self.rank)), np.int64)
-        is_number, numbers = np.ones(len(slots), np.bool_), ids
-        if not isinstance(ids, np.ndarray):
+        is_number = np.ones(len(slots), np.bool_)
+        if isinstance(ids, np.ndarray):
+            numbers = ids
+        else:
             is_number = np.array([isinstance(identity, int) for identity in ids], np.bool_)
             numbers = np.array([identity for identity in ids if isinstance(identity, int)], np.int64)
         self.rank[slots[is_number]] = numbers

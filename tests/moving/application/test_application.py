@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from arterial.engine.sources.source import Ask, Part
 from arterial.errors import DataError, RunError
 from arterial.moving.application.clock import AT_ONCE, EventClock
 from arterial.moving.application.feed import EventFeed
@@ -14,7 +15,6 @@ from arterial.moving.application.prepare import OBJECTS, prepare
 from arterial.moving.application.update_sink import UpdateFile
 from arterial.moving.run import run_file
 from arterial.moving.space import Space
-from arterial.engine.sources.source import Ask, Part
 from arterial.network.train import END
 from tests.moving.application.hosting import run_in_process
 from tests.moving.test_run import line

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -32,11 +34,10 @@ TIMEOUT = 3.0
 TRAIN_SIZE = 60
 
 
-def options_of(folder: Path, **others: object) -> RunOptions:
-    chosen = {"queries": QueryOptions(timeout=TIMEOUT), "train_size": TRAIN_SIZE} | others
-    return RunOptions(
-        folder / "events.csv", folder / "out.csv", folder / "checkpoint", folder / "rejects.csv", **chosen
-    )  # type: ignore[arg-type]
+def options_of(folder: Path, **others: Any) -> RunOptions:
+    chosen: dict[str, Any] = {"queries": QueryOptions(timeout=TIMEOUT), "train_size": TRAIN_SIZE} | others
+    paths = [folder / name for name in ("events.csv", "out.csv", "checkpoint", "rejects.csv")]
+    return RunOptions(*paths, **chosen)
 
 
 def run(options: RunOptions, spark: SparkSession) -> JobSummary:
@@ -59,10 +60,11 @@ def test_it_answers_by_the_definition_and_as_one_process_does(tmp_path: Path, sp
     assert summary.updates == len(written.splitlines())
     assert summary.steps > 3
     assert finished(options_of(tmp_path)) == summary
-    for changed, message in (
-        ({"queries": QueryOptions(timeout=4.0)}, r"timeout was 3.0 and is 4.0"),
-        ({"speed": 2.0}, "speed was max and is 2.0"),
-    ):
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"queries": QueryOptions(timeout=4.0)}, r"timeout was 3\.0 and is 4\.0"),
+        ({"speed": 2.0}, r"speed was max and is 2\.0"),
+    ]
+    for changed, message in refused:
         with pytest.raises(RunError, match=message):
             MovingRun(options_of(tmp_path, **changed), spark=spark)
     (tmp_path / "out.csv").write_text("1,q,+,1\n")
@@ -95,6 +97,22 @@ def test_what_cannot_be_written_is_told(tmp_path: Path, spark: SparkSession) -> 
     with pytest.raises(DataError, match="no such file"):
         MovingRun(RunOptions(tmp_path / "none", tmp_path / "o", tmp_path / "b", tmp_path / "r", QueryOptions()),
                   spark=spark)  # fmt: skip
+
+
+def test_the_folder_of_the_updates_is_gone_and_comes_back(tmp_path: Path, spark: SparkSession) -> None:
+    write_world(tmp_path / "events.csv", 3)
+    (tmp_path / "sub").mkdir()
+    options = replace(options_of(tmp_path), out=tmp_path / "sub" / "out.csv")
+    running = MovingRun(options, spark=spark)
+    shutil.rmtree(tmp_path / "sub")
+    with pytest.raises(RunError, match=r"out\.csv: cannot be written: No such file"):
+        running.wait()
+    assert not running.ended
+    (tmp_path / "sub").mkdir()
+    if running._file.size:
+        options.out.write_bytes(expected_updates(tmp_path, options.events)[: running._file.size])
+    run(options, spark)
+    assert options.out.read_bytes() == expected_updates(tmp_path, options.events)
 
 
 @pytest.mark.timeout(600)

@@ -132,7 +132,12 @@ def _on_spark(options: RunOptions, quiet: bool) -> JobSummary:
             while not running.wait(0.2):
                 bar.to(running.reports)
             bar.to(running.reports)
-        return running.finish()
+        if running.ended:
+            return running.finish()
+        typer.echo(
+            f"stopped after step {running.engine.statistics.step}; the same command goes on from there", err=True
+        )
+        raise typer.Exit
     except KeyboardInterrupt:
         typer.echo("stopping after the train at hand; the same command goes on from here", err=True)
         running.stop()

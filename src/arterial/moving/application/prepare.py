@@ -139,8 +139,8 @@ class _Reading:
         if not self.ticks:
             culprit = next(t for t in units.tolist() if not _ticks_of(t))
             raise DataError(
-                f"{events}: t = {culprit!r} has more than nine decimals, or is too large to count them. Round the times, "
-                "or run the file without --checkpoint."
+                f"{events}: t = {culprit!r} has more than nine decimals, or is too large to count them. Round the "
+                "times, or run the file without --checkpoint."
             )
         prepared = Prepared(
             self.folder,

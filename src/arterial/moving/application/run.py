@@ -57,9 +57,10 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class JobSummary(Summary):
-    """What a run on Spark did, interruptions included. A delay is from when a time unit was due to when the file had it.
+    """What a run on Spark did, interruptions included; `seconds` is the time since this process took it up.
 
-    Without pacing a time unit is due when its step was planned. `seconds` is the time since this process took it up.
+    A delay is from when a time unit was due to when the file had its updates. Without pacing a time unit is due when
+    its step was planned.
     """
 
     steps: int
@@ -103,6 +104,11 @@ class MovingRun:
     def engine(self) -> Run:
         """The engine's run."""
         return self._run
+
+    @property
+    def ended(self) -> bool:
+        """Whether it came to the end of the events, and was not only stopped."""
+        return self._run.ended
 
     @property
     def reports(self) -> int:
@@ -173,8 +179,8 @@ def finished(options: RunOptions) -> JobSummary | None:
     size = said.pop("bytes")
     if not options.out.is_file() or options.out.stat().st_size != size:
         raise RunError(
-            f"the run of the checkpoint {options.checkpoint} is finished, but {options.out} is not the file that it wrote. "
-            "Give a new folder as --checkpoint to run the events again."
+            f"the run of the checkpoint {options.checkpoint} is finished, but {options.out} is not the file that it "
+            "wrote. Give a new folder as --checkpoint to run the events again."
         )
     return JobSummary(**said)
 
@@ -190,8 +196,8 @@ def _claim(options: RunOptions, folder: Path) -> bool:
         if changed := sorted(name for name in settings if settings[name] != before.get(name)):
             told = ", ".join(f"{name} was {before.get(name)} and is {settings[name]}" for name in changed)
             raise RunError(
-                f"the checkpoint {options.checkpoint} is of a run with other settings: {told}. Repeat its command to go "
-                "on, or give a new folder as --checkpoint to begin from the start."
+                f"the checkpoint {options.checkpoint} is of a run with other settings: {told}. Repeat its command to "
+                "go on, or give a new folder as --checkpoint to begin from the start."
             )
         return True
     if (options.checkpoint / "spark").exists():

@@ -140,6 +140,6 @@ def part_name(step: int) -> str:
 
 def _cannot_write(path: Path, fault: OSError) -> RunError:
     return RunError(
-        f"{path}: cannot be written: {fault.strerror or fault}. Nothing is lost: make room or mend the folder, then start "
-        "again with the same --checkpoint."
+        f"{path}: cannot be written: {fault.strerror or fault}. Nothing is lost: make room or mend the folder, then "
+        "start again with the same --checkpoint."
     )
