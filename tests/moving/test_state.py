@@ -59,6 +59,9 @@ def test_the_log_is_short_and_forgets() -> None:
     assert sum(len(chunk["slot"]) for chunk in chunks) < 3 * engine.live_count
     new = make_engine(timeout=50.0)
     load_objects(state, new)
-    assert {
-        (new.object_table.id_of(slot), new.objects.x[slot]) for slot in np.flatnonzero(new.objects.live).tolist()
-    } == {(engine.object_table.id_of(slot), engine.objects.x[slot]) for slot in np.flatnonzero(engine.objects.live)}
+    assert where_objects_are(new) == where_objects_are(engine)
+
+
+def where_objects_are(engine: SharedExecution) -> dict[Id, float]:
+    live = np.flatnonzero(engine.objects.live)
+    return dict(zip(engine.object_table.ids_of(live), engine.objects.x[live].tolist(), strict=True))

@@ -35,9 +35,9 @@ TRAIN_SIZE = 60
 
 
 def options_of(folder: Path, **others: Any) -> RunOptions:
-    chosen: dict[str, Any] = {"queries": QueryOptions(timeout=TIMEOUT), "train_size": TRAIN_SIZE} | others
     paths = [folder / name for name in ("events.csv", "out.csv", "checkpoint", "rejects.csv")]
-    return RunOptions(*paths, **chosen)
+    options = RunOptions(paths[0], paths[1], paths[2], paths[3], QueryOptions(timeout=TIMEOUT), train_size=TRAIN_SIZE)
+    return replace(options, **others)
 
 
 def run(options: RunOptions, spark: SparkSession) -> JobSummary:
