@@ -51,6 +51,7 @@ def test_degrees(tmp_path: Path) -> None:
     [
         (["run", "none.csv", "--out", "x"], "no such file"),
         (["run", "{events}", "--out", "x", "--timeout", "0"], "--timeout must be more than 0"),
+        (["run", "{events}", "--out", "{events}"], "is the file of events itself"),
         (["run", "{events}", "--out", "x", "--speed", "1"], "give a folder as --checkpoint too"),
         (["run", "{events}", "--out", "x", "--checkpoint", "c", "--speed", "fast"], "--speed must be a number"),
         (["run", "{events}", "--out", "x", "--checkpoint", "{events}/c"], "cannot be written: Not a directory"),

@@ -94,6 +94,11 @@ def test_what_cannot_be_written_is_told(tmp_path: Path, spark: SparkSession) -> 
     with pytest.raises(ArterialError, match="cannot be written"):
         MovingRun(RunOptions(tmp_path / "events.csv", tmp_path / "o", tmp_path / "file" / "a", tmp_path / "r",
                              QueryOptions()), spark=spark)  # fmt: skip
+    (tmp_path / "exact.csv").write_text("0.1234567891234,object,1,0,0\n")
+    for name, message in (("exact.csv", "nine decimals"), ("events.csv", "cannot be written")):
+        with pytest.raises(ArterialError, match=message):  # the first leaves the checkpoint free for the second
+            MovingRun(RunOptions(tmp_path / name, tmp_path / "file" / "o", tmp_path / "c", tmp_path / "r",
+                                 QueryOptions()), spark=spark)  # fmt: skip
     with pytest.raises(DataError, match="no such file"):
         MovingRun(RunOptions(tmp_path / "none", tmp_path / "o", tmp_path / "b", tmp_path / "r", QueryOptions()),
                   spark=spark)  # fmt: skip
@@ -105,6 +110,8 @@ def test_the_folder_of_the_updates_is_gone_and_comes_back(tmp_path: Path, spark:
     options = replace(options_of(tmp_path), out=tmp_path / "sub" / "out.csv")
     running = MovingRun(options, spark=spark)
     shutil.rmtree(tmp_path / "sub")
+    with pytest.raises(RunError, match=r"another run .* uses the checkpoint"):
+        MovingRun(options, spark=spark)
     with pytest.raises(RunError, match=r"out\.csv: cannot be written: No such file"):
         running.wait()
     assert not running.ended

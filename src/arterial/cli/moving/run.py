@@ -74,6 +74,8 @@ def run(
         raise DataError(f"--timeout must be more than 0, not {timeout:g}. Leave it out to keep objects for ever.")
     if not events.is_file():
         raise DataError(f"{events}: there is no such file. Name a file of events, one a line.")
+    if out.exists() and out.samefile(events):
+        raise DataError(f"--out {out} is the file of events itself; name another file for the updates.")
     rejects = rejects or out.with_name(out.name + ".rejects.csv")
     queries = QueryOptions(Space.LONLAT if lonlat else Space.PLANE, timeout, cache, longest_step)
     summary: Summary

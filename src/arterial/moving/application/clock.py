@@ -48,9 +48,4 @@ class EventClock:
                 pass
             finally:
                 draft.unlink()
-        if self.path not in _started:
-            _started[self.path] = float(json.loads(self.path.read_text())["started"])
-        return _started[self.path]
-
-
-_started: dict[Path, float] = {}
+        return float(json.loads(self.path.read_text())["started"])

@@ -12,17 +12,18 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
+from arterial.engine.lock import lock_checkpoint, note_owner
 from arterial.engine.run import Run, Settings
 from arterial.engine.run import run as run_network
 from arterial.engine.sinks.files import FileSink
 from arterial.engine.sinks.sink import Sink
-from arterial.errors import DataError, MachineError, RunError
+from arterial.errors import ArterialError, DataError, MachineError, RunError
 from arterial.moving.application.clock import AT_ONCE, EventClock
 from arterial.moving.application.feed import EventFeed
 from arterial.moving.application.network import UPDATES, QueryOptions, moving_network
-from arterial.moving.application.prepare import OBJECTS, QUERIES, prepare
+from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared, prepare
 from arterial.moving.application.update_sink import UpdateFile, UpdateSink
 from arterial.moving.box import UNCERTAINTY
 from arterial.moving.remembering import Uncertainty
@@ -82,23 +83,20 @@ class MovingRun:
     ) -> None:
         self.options, self._begun = options, time.perf_counter()
         self._folder = options.checkpoint.absolute() / FOLDER
-        self.resumed = _claim(options, self._folder)
-        asked = options.queries
-        self.events = prepare(
-            options.events,
-            self._folder / "events",
-            rejects=options.rejects,
-            space=asked.space,
-            timeout=asked.timeout,
-            progress=progress,
-        )
-        warm_kernels(asked.space)
-        instants = self.events.index()[0]
-        first = int(instants[0]) if len(instants) else 0
-        self._clock = EventClock(self._folder / "clock.json", first, self.events.ticks, options.speed)
-        self._file = UpdateFile(options.out.absolute(), self._folder / "parts", self._clock)
-        self._uncertainty = FileSink(self._folder / UNCERTAINTY)
-        self._run = self._start(spark)
+        self._lock = _lock(self._folder)
+        try:
+            self.resumed = _claim(options, self._folder)
+            self.events = self._prepare(progress)
+            warm_kernels(options.queries.space)
+            instants = self.events.index()[0]
+            first = int(instants[0]) if len(instants) else 0
+            self._clock = EventClock(self._folder / "clock.json", first, self.events.ticks, options.speed)
+            self._file = UpdateFile(options.out.absolute(), self._folder / "parts", self._clock)
+            self._uncertainty = FileSink(self._folder / UNCERTAINTY)
+            self._run = self._start(spark)
+        except BaseException:
+            self._lock.close()
+            raise
 
     @property
     def engine(self) -> Run:
@@ -117,11 +115,18 @@ class MovingRun:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is over; whether it is. Raises what ended it, if that was an error."""
-        return self._run.wait(seconds)
+        over = True
+        try:
+            over = self._run.wait(seconds)
+        finally:
+            if over:
+                self._lock.close()
+        return over
 
     def stop(self) -> None:
         """End it after the train at hand; the same command takes it up again."""
         self._run.stop()
+        self._lock.close()
 
     def finish(self) -> JobSummary:
         """What a run that came to its end did; the checkpoint keeps it."""
@@ -137,7 +142,7 @@ class MovingRun:
             queries_at_end=events.queries_at_end,
             seconds=time.perf_counter() - self._begun,
             accuracy=self._accuracy(),
-            steps=self._run.statistics.step,
+            steps=max(self._run.statistics.step, file.step),
             resumed=self.resumed,
             delay_p50=file.delay(0.5),
             delay_p99=file.delay(0.99),
@@ -146,8 +151,24 @@ class MovingRun:
         _write(self._folder / SUMMARY, {**asdict(summary), "bytes": file.size})
         return summary
 
+    def _prepare(self, progress: Callable[[int], None]) -> Prepared:
+        options, asked = self.options, self.options.queries
+        try:
+            return prepare(
+                options.events,
+                self._folder / "events",
+                rejects=options.rejects,
+                space=asked.space,
+                timeout=asked.timeout,
+                progress=progress,
+            )
+        except ArterialError:
+            # Nothing has begun, so a corrected command may use the folder.
+            (self._folder / SETTINGS).unlink(missing_ok=True)
+            raise
+
     def _start(self, spark: SparkSession | None) -> Run:
-        warm_up = 0 if self.resumed or self._clock.runs_freely else WARM_UP_STEPS
+        warm_up = 0 if self._clock.runs_freely else WARM_UP_STEPS
         sinks: dict[str, Sink] = {UPDATES: UpdateSink(self._folder / "parts", self.events.ticks)}
         if self.options.queries.cache < 100:
             sinks[UNCERTAINTY] = self._uncertainty
@@ -183,6 +204,17 @@ def finished(options: RunOptions) -> JobSummary | None:
             "wrote. Give a new folder as --checkpoint to run the events again."
         )
     return JobSummary(**said)
+
+
+def _lock(folder: Path) -> IO[str]:
+    """Keep others off the events, the journal and the file of updates, as the engine keeps them off its own part."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = lock_checkpoint(folder)
+        note_owner(lock, None)
+    except OSError as fault:
+        raise MachineError(f"{fault.filename or folder}: cannot be written: {fault.strerror or fault}.") from fault
+    return lock
 
 
 def _claim(options: RunOptions, folder: Path) -> bool:
