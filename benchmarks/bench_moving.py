@@ -1,19 +1,26 @@
-"""Moving queries: CPU per second of data, growth with the number of queries, and against a fresh index every second.
+"""Moving queries: delay on Spark in real time, CPU per second of data, growth with the number of queries, and CPU
+against a fresh index every second.
 
 Traffic is made by `arterial.moving.traffic`: 100,000 objects in a city of 12 km, each reporting every second. CPU time
-of one process is taken: of the kernels, from ids and coordinates in arrays to the changes of all answers in arrays; and
-of the box in a network on the in-process engine, from trains to trains with its state written.
+is taken: of the kernels, from ids and coordinates in arrays to the changes of all answers in arrays; of the box in a
+network on the in-process engine, from trains to trains with its state written; of all processes of the run on Spark,
+Java's too, from the events on the disk to the file of updates. What is compared is measured in turns, second by second.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
-from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
+import psutil
 from scipy.spatial import cKDTree
 
 from arterial.boxes import Output, Source
@@ -23,7 +30,7 @@ from arterial.moving.box import MovingQueries
 from arterial.moving.events import MovingNearest, MovingRange
 from arterial.moving.query_columns import QUERY_SCHEMA, row_of
 from arterial.moving.shared import SharedExecution
-from arterial.moving.traffic import Traffic, TrafficSettings
+from arterial.moving.traffic import Positions, Traffic, TrafficSettings
 from arterial.network.network import Port
 from arterial.network.schema import Schema, Type
 from arterial.network.train import Train
@@ -32,66 +39,81 @@ from benchmarks.figure import Figure
 Array = np.ndarray[Any, Any]
 
 OBJECTS = 100_000
-SECONDS = 20
-WARM_UP = 4
+QUERIES = 1_000
+"""So many moving ranges, and so many moving nearest-neighbour queries."""
 SIDE = 300.0
 K = 10
+SECONDS = 24
+WARM_UP = 4
+SPARK_SECONDS = 75
+STEADY = (10.0, 65.0)
+"""The seconds, from the first update on, over which the CPU of the run on Spark is taken."""
 
 
-@dataclass(frozen=True)
-class Reports:
-    """The reports of one second."""
+class Contender(Protocol):
+    """Something that keeps all answers up to date."""
 
-    ids: Array
-    x: Array
-    y: Array
+    def take(self, t: int, reports: Positions) -> None:
+        """Take in a second."""
 
 
 def measure() -> list[Figure]:
     """All figures."""
-    stream = reports(SECONDS)
-    kernels, many, fresh = shared(stream, 1_000), shared(stream, 10_000), from_fresh_index(stream, 1_000)
-    box = {queries: in_a_network(stream, queries) for queries in (100, 1_000, 10_000)}
+    contenders: dict[str, Contender] = {
+        "fresh": FreshIndex(QUERIES),
+        "kernels": Kernels(QUERIES),
+        "many kernels": Kernels(10 * QUERIES),
+        "few": InANetwork(QUERIES // 10),
+        "box": InANetwork(QUERIES),
+        "many": InANetwork(10 * QUERIES),
+    }
+    cost = in_turns(contenders)
+    of = f"{QUERIES:,} + {QUERIES:,} queries, {OBJECTS:,} updates"
+    fresh = f"fresh index {1e3 * cost['fresh']:.0f} ms"
     return [
+        *on_spark(),
+        Figure(f"moving: CPU of the kernels per second of data, {of}", cost["kernels"], "s", at_most=0.4),
         Figure(
-            "moving: CPU of the kernels per second of data, 1,000 + 1,000 queries, 100,000 updates",
-            kernels,
-            "s",
-            at_most=0.4,
-            remark="one core, median",
+            f"moving: CPU of the box per second of data, {of}", cost["box"], "s", at_most=0.4, remark="state written"
         ),
         Figure(
-            "moving: CPU of the box per second of data, 1,000 + 1,000 queries, 100,000 updates",
-            box[1_000],
-            "s",
-            at_most=0.4,
-            remark="one core, median, state written",
-        ),
-        Figure(
-            "moving: cost of 10× queries in the kernels alone, 1,000 + 1,000 to 10,000 + 10,000",
-            many / kernels,
-            "×",
-            remark="for information: without what every update costs around them",
-        ),
-        Figure("moving: cost of 10× queries, 100 + 100 to 1,000 + 1,000", box[1_000] / box[100], "×", at_most=5),
-        Figure(
-            "moving: cost of 10× queries, 1,000 + 1,000 to 10,000 + 10,000", box[10_000] / box[1_000], "×", at_most=5
-        ),
-        Figure(
-            "moving: CPU of a fresh cKDTree every second over the kernels', 1,000 + 1,000 queries",
-            fresh / kernels,
+            "moving: CPU of a fresh cKDTree every second over the box's",
+            cost["fresh"] / cost["box"],
             "×",
             at_least=5,
-            remark=f"fresh index {1e3 * fresh:.0f} ms, ours {1e3 * kernels:.1f} ms",
+            remark=f"{fresh}, box {1e3 * cost['box']:.1f} ms",
+        ),
+        Figure(
+            "moving: CPU of a fresh cKDTree every second over the kernels'",
+            cost["fresh"] / cost["kernels"],
+            "×",
+            at_least=5,
+            remark=f"{fresh}, kernels {1e3 * cost['kernels']:.1f} ms",
+        ),
+        Figure("moving: cost of an update, 10× queries, 100 + 100 first", cost["box"] / cost["few"], "×", at_most=5),
+        Figure(
+            "moving: cost of an update, 10× queries, 1,000 + 1,000 first", cost["many"] / cost["box"], "×", at_most=5
+        ),
+        Figure(
+            "moving: the same in the kernels alone",
+            cost["many kernels"] / cost["kernels"],
+            "×",
+            remark="for information: every member of every answer is looked at",
         ),
     ]
 
 
-def reports(seconds: int) -> list[Reports]:
-    """Traffic, a second at a time."""
+def in_turns(contenders: dict[str, Contender]) -> dict[str, float]:
+    """CPU seconds of each for a second of data, the median."""
     traffic = Traffic(TrafficSettings(objects=OBJECTS, leaving=0.0))
-    positions = [traffic.step() for _ in range(seconds)]
-    return [Reports(one.id, one.x, one.y) for one in positions]
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    for t in range(SECONDS):
+        reports = traffic.step()
+        for name, contender in contenders.items():
+            began = time.process_time()
+            contender.take(t, reports)
+            taken[name].append(time.process_time() - began)
+    return {name: statistics.median(some[WARM_UP:]) for name, some in taken.items()}
 
 
 def focals(queries: int) -> tuple[Array, Array]:
@@ -100,63 +122,110 @@ def focals(queries: int) -> tuple[Array, Array]:
     return chosen[:queries], chosen[queries:]
 
 
-def shared(stream: list[Reports], queries: int) -> float:
-    """CPU seconds of shared execution for a second of data."""
-    engine = SharedExecution()
-    around, near = focals(queries)
-    for i in range(queries):
-        engine.register(i, MovingRange(int(around[i]), SIDE, SIDE))
-        engine.register(queries + i, MovingNearest(K, int(near[i])))
-    taken = []
-    for t, second in enumerate(stream):
-        began = time.process_time()
-        engine.step(float(t), engine.objects_of(second.ids), second.x, second.y)
-        taken.append(time.process_time() - began)
-    return statistics.median(taken[WARM_UP:])
+class Kernels:
+    """Shared execution."""
+
+    def __init__(self, queries: int) -> None:
+        self.engine = SharedExecution()
+        for i, (around, near) in enumerate(zip(*focals(queries), strict=True)):
+            self.engine.register(i, MovingRange(int(around), SIDE, SIDE))
+            self.engine.register(queries + i, MovingNearest(K, int(near)))
+
+    def take(self, t: int, reports: Positions) -> None:
+        """A time unit."""
+        self.engine.step(float(t), self.engine.objects_of(reports.id), reports.x, reports.y)
 
 
-def in_a_network(stream: list[Reports], queries: int) -> float:
-    """CPU seconds of the box in a network, for a second of data."""
-    integer, number = Type.INT64, Type.FLOAT64
-    network = Network("bench")
-    positions = Schema.of({"t": integer, "object": integer, "x": number, "y": number})
-    asked = Schema.of({"t": integer} | QUERY_SCHEMA | {"focal": integer})
-    sources = {
-        "objects": network.box(Source("objects", positions, "t")),
-        "queries": network.box(Source("queries", asked, "t")),
-    }
-    network.box(MovingQueries("moving"), **sources)
-    network.box(Output("updates"), **{"in": StreamHandle(network, Port("moving", "out"))})
-    host = InProcess(network.value, ordered_sources=["objects", "queries"])
-    around, near = focals(queries)
-    rows = [row_of(MovingRange(focal, SIDE, SIDE)) | {"focal": focal} for focal in around.tolist()]
-    rows += [row_of(MovingNearest(K, focal)) | {"focal": focal} for focal in near.tolist()]
-    rows = [{"t": 0, "query": str(i)} | row for i, row in enumerate(rows)]
-    first = pl.DataFrame(rows, schema=asked.polars())
-    taken = []
-    for t, second in enumerate(stream):
-        frame = pl.DataFrame({"t": np.full(len(second.ids), t), "object": second.ids, "x": second.x, "y": second.y})
-        trains = {"objects": Train(frame, t), "queries": Train(first if t == 0 else first.clear(), t)}
-        began = time.process_time()
-        host.step(trains)
-        taken.append(time.process_time() - began)
-    return statistics.median(taken[WARM_UP:])
+class InANetwork:
+    """The box of moving queries in a network."""
+
+    def __init__(self, queries: int) -> None:
+        integer, number = Type.INT64, Type.FLOAT64
+        network = Network("bench")
+        positions = Schema.of({"t": integer, "object": integer, "x": number, "y": number})
+        asked = Schema.of({"t": integer} | QUERY_SCHEMA | {"focal": integer})
+        sources = {
+            "objects": network.box(Source("objects", positions, "t")),
+            "queries": network.box(Source("queries", asked, "t")),
+        }
+        network.box(MovingQueries("moving"), **sources)
+        network.box(Output("updates"), **{"in": StreamHandle(network, Port("moving", "out"))})
+        self.host = InProcess(network.value, ordered_sources=["objects", "queries"])
+        around, near = focals(queries)
+        rows = [row_of(MovingRange(focal, SIDE, SIDE)) | {"focal": focal} for focal in around.tolist()]
+        rows += [row_of(MovingNearest(K, focal)) | {"focal": focal} for focal in near.tolist()]
+        rows = [{"t": 0, "query": str(i)} | row for i, row in enumerate(rows)]
+        self.queries = pl.DataFrame(rows, schema=asked.polars())
+
+    def take(self, t: int, reports: Positions) -> None:
+        """A train."""
+        columns = {"t": np.full(len(reports.id), t), "object": reports.id, "x": reports.x, "y": reports.y}
+        objects = Train(pl.DataFrame(columns), t)
+        self.host.step({"objects": objects, "queries": Train(self.queries if t == 0 else self.queries.clear(), t)})
 
 
-def from_fresh_index(stream: list[Reports], queries: int) -> float:
-    """CPU seconds for a second of data if every query is asked anew of an index built anew, all at once, vectorised."""
-    around, near = focals(queries)
-    last: list[set[int]] = [set()] * (2 * queries)
-    taken = []
-    for second in stream:
-        began = time.process_time()
-        points = np.column_stack([second.x, second.y])
+class FreshIndex:
+    """Every query asked anew, every second, of an index built anew, all at once, vectorised; and the differences."""
+
+    def __init__(self, queries: int) -> None:
+        self.around, self.near = focals(queries)
+        self.last: list[set[int]] = [set()] * (2 * queries)
+
+    def take(self, t: int, reports: Positions) -> None:
+        """A second."""
+        points = np.column_stack([reports.x, reports.y])
         tree = cKDTree(points, balanced_tree=False, compact_nodes=False)
-        inside = tree.query_ball_point(points[around], SIDE / 2, p=np.inf)
-        nearest = tree.query(points[near], k=K + 1)[1]
-        answers = [set(answer) - {focal} for answer, focal in zip(inside, around.tolist(), strict=True)]
-        answers += [set(answer) - {focal} for answer, focal in zip(nearest.tolist(), near.tolist(), strict=True)]
-        _ = [(old - new, new - old) for old, new in zip(last, answers, strict=True)]
-        last = answers
-        taken.append(time.process_time() - began)
-    return statistics.median(taken[WARM_UP:])
+        inside = tree.query_ball_point(points[self.around], SIDE / 2, p=np.inf)
+        nearest = tree.query(points[self.near], k=K + 1)[1]
+        answers = [set(answer) - {focal} for answer, focal in zip(inside, self.around.tolist(), strict=True)]
+        answers += [set(answer) - {focal} for answer, focal in zip(nearest.tolist(), self.near.tolist(), strict=True)]
+        _ = [(old - new, new - old) for old, new in zip(self.last, answers, strict=True)]
+        self.last = answers
+
+
+def on_spark() -> list[Figure]:
+    """The command in real time: how late updates are in the file, and what all its processes cost."""
+    with tempfile.TemporaryDirectory(prefix="arterial-bench-") as scratch:
+        folder = Path(scratch)
+        traffic = ("--objects", OBJECTS, "--seconds", SPARK_SECONDS, "--leaving", 0, "--new", 0)
+        asked = ("--moving-ranges", QUERIES, "--moving-knn", QUERIES, "--side", SIDE, "--k", K)
+        events, out = folder / "events.parquet", folder / "updates.csv"
+        subprocess.run(
+            _command("generate", "--out", events, *traffic, *asked, "--json"), check=True, stdout=subprocess.DEVNULL
+        )
+        words = ("run", events, "--out", out, "--checkpoint", folder / "checkpoint", "--speed", 1, "--json")
+        with subprocess.Popen(_command(*words), stdout=subprocess.PIPE, text=True) as process:
+            cores = _cpu_of(psutil.Process(process.pid), out)
+            assert process.stdout is not None
+            said = json.loads(process.stdout.read())
+    rate = said["reports"] / said["time_units"]
+    remark = f"{rate:,.0f} updates of positions a second, {said['updates'] / said['time_units']:,.0f} of answers"
+    return [
+        Figure("moving on Spark: p99 delay, real time", said["delay_p99"], "s", at_most=2, remark=remark),
+        Figure("moving on Spark: worst delay", said["delay_worst"], "s"),
+        Figure("moving on Spark: CPU of all processes per second of data", cores, "s", at_most=2, remark="2 cores"),
+    ]
+
+
+def _cpu_of(process: psutil.Process, out: Path) -> float:
+    """CPU seconds a second of a process and all below it, while it is in its stride; waits for its end."""
+    spent: dict[int, float] = {}
+    marks: list[tuple[float, float]] = []
+    began = None
+    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        if began is None and out.exists() and out.stat().st_size:
+            began = time.monotonic()
+        try:
+            for one in (process, *process.children(recursive=True)):
+                times = one.cpu_times()
+                spent[one.pid] = times.user + times.system
+        except psutil.Error:
+            pass  # one that has just ended
+        if began is not None and STEADY[0] <= time.monotonic() - began <= STEADY[1]:
+            marks.append((time.monotonic(), sum(spent.values())))
+        time.sleep(0.5)
+    return (marks[-1][1] - marks[0][1]) / (marks[-1][0] - marks[0][0])
+
+
+def _command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "arterial", "moving", *map(str, words)]

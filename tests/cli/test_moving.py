@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from arterial.cli.main import app
-from arterial.errors import DataError, MachineError
+from arterial.errors import ArterialError, MachineError
 
 runner = CliRunner()
 
@@ -51,6 +51,10 @@ def test_degrees(tmp_path: Path) -> None:
     [
         (["run", "none.csv", "--out", "x"], "no such file"),
         (["run", "{events}", "--out", "x", "--timeout", "0"], "--timeout must be more than 0"),
+        (["run", "{events}", "--out", "{events}"], "is the file of events itself"),
+        (["run", "{events}", "--out", "x", "--speed", "1"], "give a folder as --checkpoint too"),
+        (["run", "{events}", "--out", "x", "--checkpoint", "c", "--speed", "fast"], "--speed must be a number"),
+        (["run", "{events}", "--out", "x", "--checkpoint", "{events}/c"], "cannot be written: Not a directory"),
         (["generate", "--out", "{folder}/x.csv", "--classes", "car"], "expected name:share:speed"),
         (["generate", "--out", "{folder}/x.csv", "--classes", "car:0:1"], "must be more than 0"),
         (["generate", "--out", "{folder}/x.csv", "--lonlat", "north"], "expected LONGITUDE,LATITUDE"),
@@ -60,7 +64,7 @@ def test_degrees(tmp_path: Path) -> None:
 def test_mistakes(tmp_path: Path, arguments: list[str], message: str) -> None:
     (events := tmp_path / "events.csv").write_text("1,object,1,0,0\n")
     filled = [argument.format(events=events, folder=tmp_path) for argument in arguments]
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(ArterialError, match=message):
         arterial(*filled)
 
 

@@ -57,7 +57,7 @@ def test_with_a_smaller_cache_it_is_the_same_in_any_cut(seed: int) -> None:
 
 def test_what_is_no_position_or_query_is_told() -> None:
     none = dict.fromkeys(QUERY_SCHEMA)
-    rows = {
+    rows: dict[str, Rows] = {
         "objects": [
             {"t": 1, "object": 1, "x": 0.0, "y": 0.0},
             {"t": 2, "object": None, "x": 0.0, "y": 0.0},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 
 from arterial.moving.ids import Id, SlotTable, id_order, parsed_id
 
@@ -22,11 +23,15 @@ def test_numbers_are_ids_only_in_their_plain_form() -> None:
     ]
 
 
-def test_a_table_is_a_dictionary_with_ranks_in_order() -> None:
+@pytest.mark.parametrize("scale", [1, 1 << 18])
+def test_a_table_is_a_dictionary_with_ranks_in_order(scale: int) -> None:
     chance = random.Random(5)
     table, known = SlotTable(), dict[Id, int]()
     for _ in range(300):
-        some: list[Id] = [chance.choice([chance.randint(-500, 500), f"o{chance.randint(0, 200)}"]) for _ in range(20)]
+        some: list[Id] = [
+            chance.randint(-500, 500) * scale if chance.random() < 0.5 else f"o{chance.randint(0, 200)}"
+            for _ in range(20)
+        ]
         numbers = np.array([one for one in some if isinstance(one, int)], np.int64)
         texts = [one for one in some if isinstance(one, str)]
         slots = [*table.slots_of_numbers(numbers).tolist(), *table.slots_of_texts(texts).tolist()]

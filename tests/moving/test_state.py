@@ -4,33 +4,64 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from arterial.moving.events import Event, Report
+from arterial.moving.ids import Id
 from arterial.moving.remembering import RememberingExecution, make_engine
 from arterial.moving.shared import SharedExecution
 from arterial.moving.space import Space
-from arterial.moving.state import load_known, load_objects, load_queries, save_known, save_objects, save_queries
+from arterial.moving.state import load_known, load_objects, load_queries, log_objects, log_queries, save_known
+from arterial.network.state import MemoryState
 from tests.moving.feeding import feed
 from tests.moving.worlds import random_world
 
 
-def reloaded(engine: SharedExecution, settings: dict[str, Any]) -> SharedExecution:
+def reloaded(engine: SharedExecution, state: MemoryState, settings: dict[str, Any]) -> SharedExecution:
     new = make_engine(**settings)
-    load_objects(new, [save_objects(engine, begin, begin + 16) for begin in range(0, 64, 16)])
-    load_queries(new, save_queries(engine))
+    load_objects(state, new)
+    load_queries(state, new)
     new.settle()
     if isinstance(engine, RememberingExecution) and isinstance(new, RememberingExecution):
         load_known(new, save_known(engine))
     return new
 
 
+def log(state: MemoryState, engine: SharedExecution, events: list[Event]) -> None:
+    touched = [event.object for event in events if isinstance(event, Report)]
+    engine.forget()
+    log_objects(state, engine, [engine.objects_of(touched), np.array(engine.disconnected, np.int32)])
+    log_queries(state, engine, [event.name for event in events if not isinstance(event, Report)])
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("cache", [100.0, 75.0])
 def test_a_loaded_engine_goes_on(seed: int, cache: float) -> None:
     space = list(Space)[seed % 2]
-    settings = {"space": space, "timeout": 5.0, "cache": cache, "longest_step": 3.0}
-    engine, undisturbed = make_engine(**settings), make_engine(**settings)
-    for t, events in random_world(seed, space=space):
+    settings: dict[str, Any] = {"space": space, "timeout": 5.0, "cache": cache, "longest_step": 3.0}
+    engine, undisturbed, state = make_engine(**settings), make_engine(**settings), MemoryState()
+    for t, events in random_world(seed, space=space, units=60):
         assert feed(engine, t, events) == feed(undisturbed, t, events)
-        engine = reloaded(engine, settings)
+        log(state, engine, events)
+        engine = reloaded(engine, state, settings)
         assert engine.answers() == undisturbed.answers()
+
+
+def test_the_log_is_short_and_forgets() -> None:
+    engine, state = make_engine(timeout=50.0), MemoryState()
+    for t in range(200):
+        ids: list[Id] = [7 * t % 1000, "bus"] if t else list(range(1000))
+        engine.step(float(t), engine.objects_of(ids), np.full(len(ids), float(t)), np.zeros(len(ids)))
+        log_objects(state, engine, [engine.objects_of(ids), np.array(engine.disconnected, np.int32)])
+        assert len(state.keys("objects")) < 12
+    chunks = [state.chunks["objects", key] for key in state.keys("objects")]
+    assert sum(len(chunk["slot"]) for chunk in chunks) < 3 * engine.live_count
+    new = make_engine(timeout=50.0)
+    load_objects(state, new)
+    assert where_objects_are(new) == where_objects_are(engine)
+
+
+def where_objects_are(engine: SharedExecution) -> dict[Id, float]:
+    live = np.flatnonzero(engine.objects.live)
+    return dict(zip(engine.object_table.ids_of(live), engine.objects.x[live].tolist(), strict=True))

@@ -1,8 +1,8 @@
 """The box of moving queries: a stream of positions and a stream of queries in, the changes of all answers out (§5).
 
-It is shared execution: one box carries thousands of queries over one stream of objects. Its state is the live
-objects, cut into chunks by their slots, so that a train writes only the chunks of objects that reported, and the
-queries. The engine with its grid is made from them when a shard begins, and kept in the memo.
+It is shared execution: one box carries thousands of queries over one stream of objects. Its state is a log of the
+objects that reported and one of the queries that changed, so that a train writes what it touched. The engine with its
+grid is made from them when a shard begins, and kept in the memo.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import polars as pl
 from arterial.boxes._order import Held, instants, require_order
 from arterial.errors import NetworkError
 from arterial.moving.events import Drop, Register
+from arterial.moving.ids import Id
 from arterial.moving.query_columns import QUERY_SCHEMA, event_of
 from arterial.moving.remembering import RememberingExecution, make_engine
 from arterial.moving.shared import Changes, SharedExecution
@@ -26,11 +27,12 @@ from arterial.moving.state import (
     load_known,
     load_objects,
     load_queries,
+    log_objects,
+    log_queries,
     save_known,
-    save_objects,
-    save_queries,
     slots_of,
 )
+from arterial.moving.warm import warm_kernels
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
@@ -39,7 +41,6 @@ from arterial.network.train import Train
 Array = np.ndarray[Any, Any]
 
 OBJECTS, QUERIES, REJECTS, UNCERTAINTY = "objects", "queries", "rejects", "uncertainty"
-SLOTS_PER_CHUNK = 4096
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,9 @@ class MovingQueries(Box):
     Of the stream `objects` it reads the columns `object` (an integer or a text), `x` and `y`. The stream `queries` has
     the columns of `QUERY_SCHEMA`; its `focal` is of the type of `object`. An answer is defined at the end of each
     instant at which either stream has a tuple; `out` tells, as `sign` 1 and -1, what joins and leaves it. `timeout` is
-    in units of the time column. With a `cache` below 100 per cent answers are less exact, and `uncertainty` tells by
-    how much after each instant. A tuple that is no position or no query is told on `rejects`.
+    in units of time, of which each is `ticks` of the time column. With a `cache` below 100 per cent answers are less
+    exact, and `uncertainty` tells by how much after each instant. A tuple that is no position or no query is told on
+    `rejects`.
     """
 
     object: str = "object"
@@ -60,6 +62,7 @@ class MovingQueries(Box):
     timeout: float | None = None
     cache: float = 100.0
     longest_step: float | None = None
+    ticks: int = 1
 
     kind: ClassVar[str] = "moving_queries"
     instead: ClassVar[str] = "use gpac_in or gpac_knn, which take signed streams of objects"
@@ -102,6 +105,8 @@ class MovingQueries(Box):
             raise NetworkError(f"the cache must be 0 to 100 per cent, got {self.cache}")
         if self.timeout is not None and not self.timeout > 0:
             raise NetworkError(f"the timeout must be more than 0, got {self.timeout}")
+        if self.ticks < 1:
+            raise NetworkError(f"the ticks must be at least 1, got {self.ticks}")
         stamp = Field(objects.time, time)
         columns = {
             OUT: (Field("query", queries.schema["query"]), Field("sign", Type.INT8), Field(self.object, kind)),
@@ -122,6 +127,8 @@ class MovingQueries(Box):
         work = _Work(self, state, ready[OBJECTS], ready[QUERIES])
         if ready[OBJECTS].height or ready[QUERIES].height:
             work.run()
+        else:
+            work.engine()
         return {port: Train(work.frame(port), through) for port in self.outputs}
 
 
@@ -131,38 +138,46 @@ class _Work:
     def __init__(self, box: MovingQueries, state: State, objects: pl.DataFrame, queries: pl.DataFrame) -> None:
         self.box, self.state, self.queries = box, state, queries
         time = box.fed_by[OBJECTS].time
-        ids, x, y = objects[box.object], objects[box.x].cast(pl.Float64), objects[box.y].cast(pl.Float64)
-        valid = ids.is_not_null() & x.is_finite().fill_null(False) & y.is_finite().fill_null(False)
+        ids = objects[box.object]
+        x, y = (objects[axis].cast(pl.Float64).to_numpy() for axis in (box.x, box.y))
+        valid = np.isfinite(x) & np.isfinite(y)
+        if ids.null_count():
+            valid &= ids.is_not_null().to_numpy()
         if box.lonlat:
-            valid &= x.is_between(-180.0, 360.0) & y.is_between(-90.0, 90.0)
-        times = instants(objects, time)
-        refused = times[~valid.to_numpy()]
-        self.rejects = [(t, OBJECTS, "no position") for t in refused.tolist()]
-        self.times = times[valid.to_numpy()]
-        self.all_times = times
-        self.ids, self.x, self.y = ids.filter(valid), x.filter(valid).to_numpy(), y.filter(valid).to_numpy()
-        self.changes: list[Changes] = []
+            valid &= (x >= -180.0) & (x <= 360.0) & (y >= -90.0) & (y <= 90.0)
+        self.times = instants(objects, time)
+        self.units = _distinct(self.times)
+        self.rejects: list[tuple[int, str, str]] = []
+        if not valid.all():
+            self.rejects = [(t, OBJECTS, "no position") for t in self.times[~valid].tolist()]
+            self.times, ids, x, y = self.times[valid], ids.filter(valid), x[valid], y[valid]
+        self.ids, self.x, self.y = ids, x, y
+        self.changes: list[tuple[int, Changes]] = []
         self.uncertain: list[tuple[int, int, int, int]] = []
 
     def run(self) -> None:
-        engine = self._engine()
+        engine = self.engine()
         slots = slots_of(engine.object_table, self.ids)
         events = self._events()
-        units = np.unique(np.concatenate([self.all_times, np.array([t for t, _ in events], np.int64)]))
+        units = np.unique(np.concatenate([self.units, np.array([t for t, _ in events], np.int64)]))
         begins, ends = np.searchsorted(self.times, units, "left"), np.searchsorted(self.times, units, "right")
-        at, gone, registered = 0, [], False
+        at, gone = 0, []
+        spoken_of: set[Id] = set()
         for t, begin, end in zip(units.tolist(), begins.tolist(), ends.tolist(), strict=True):
             while at < len(events) and events[at][0] == t:
-                registered |= self._take(engine, *events[at])
+                self._take(engine, *events[at], spoken_of)
                 at += 1
-            changed = engine.step(float(t), slots[begin:end], self.x[begin:end], self.y[begin:end])
+            time = t / self.box.ticks
+            changed = engine.step(time, slots[begin:end], self.x[begin:end], self.y[begin:end])
             gone += engine.disconnected
             if len(changed):
-                self.changes.append(changed)
+                self.changes.append((t, changed))
             self._measure(engine, t)
         self._output = self._out(engine)
         engine.forget()
-        self._save(engine, np.concatenate([slots.astype(np.int64), np.array(gone, np.int64)]), registered)
+        log_objects(self.state, engine, [slots, np.array(gone, np.int32)])
+        log_queries(self.state, engine, spoken_of)
+        self._save_known(engine)
 
     def frame(self, port: str) -> pl.DataFrame:
         """What leaves by a port."""
@@ -178,21 +193,21 @@ class _Work:
             made[name] = pl.Series(column, dtype=schema[name])
         return pl.DataFrame(made)
 
-    def _engine(self) -> SharedExecution:
+    def engine(self) -> SharedExecution:
+        """The engine with all that the state holds, made when a shard begins."""
         memo = self.state.memo
         if "engine" not in memo:
             box = self.box
+            space = Space.LONLAT if box.lonlat else Space.PLANE
+            warm_kernels(space)
             engine = make_engine(
-                space=Space.LONLAT if box.lonlat else Space.PLANE,
+                space=space,
                 timeout=box.timeout,
                 cache=box.cache,
                 longest_step=box.longest_step,
             )
-            chunks = [self.state.get("objects", key) for key in self.state.keys("objects")]
-            load_objects(engine, [chunk for chunk in chunks if isinstance(chunk, pl.DataFrame)])
-            queries = self.state.get("queries")
-            if isinstance(queries, pl.DataFrame):
-                load_queries(engine, queries)
+            load_objects(self.state, engine)
+            load_queries(self.state, engine)
             engine.settle()
             known = self.state.get("known")
             if isinstance(engine, RememberingExecution) and isinstance(known, pl.DataFrame):
@@ -209,17 +224,18 @@ class _Work:
         rows = self.queries.iter_rows(named=True)
         return [(t, event_of(float(t), row, lonlat=self.box.lonlat)) for t, row in zip(times, rows, strict=True)]
 
-    def _take(self, engine: SharedExecution, t: int, event: Register | Drop | str) -> bool:
-        """Do what a query's tuple says; False if it says nothing."""
+    def _take(self, engine: SharedExecution, t: int, event: Register | Drop | str, spoken_of: set[Id]) -> None:
+        """Do what a query's tuple says."""
         if isinstance(event, Register):
             engine.register(event.name, event.query)
-            return True
+            spoken_of.add(event.name)
+            return
         if isinstance(event, Drop):
             if engine.drop(event.name):
-                return True
+                spoken_of.add(event.name)
+                return
             event = f"no query {event.name} is running"
         self.rejects.append((t, QUERIES, event))
-        return False
 
     def _measure(self, engine: SharedExecution, t: int) -> None:
         if isinstance(engine, RememberingExecution):
@@ -231,27 +247,24 @@ class _Work:
         if not self.changes:
             return pl.DataFrame(schema=schema)
         time, query, _, identity = schema
-        times = np.repeat([int(changed.t) for changed in self.changes], [len(changed) for changed in self.changes])
-        rows = np.concatenate([changed.query for changed in self.changes])
-        slots = np.concatenate([changed.slot for changed in self.changes])
+        times = np.repeat([t for t, _ in self.changes], [len(changed) for _, changed in self.changes])
+        rows = np.concatenate([changed.query for _, changed in self.changes])
+        slots = np.concatenate([changed.slot for _, changed in self.changes])
         return pl.DataFrame(
             {
                 time: pl.Series(times, dtype=pl.Int64).cast(schema[time]),
                 query: ids_column(engine.query_table, rows).cast(schema[query]),
-                "sign": np.concatenate([changed.sign for changed in self.changes]),
+                "sign": np.concatenate([changed.sign for _, changed in self.changes]),
                 identity: ids_column(engine.object_table, slots).cast(schema[identity]),
             }
         )
 
-    def _save(self, engine: SharedExecution, touched: Array, registered: bool) -> None:
-        for chunk in np.unique(touched // SLOTS_PER_CHUNK).tolist():
-            kept = save_objects(engine, chunk * SLOTS_PER_CHUNK, (chunk + 1) * SLOTS_PER_CHUNK)
-            if kept.height:
-                self.state.put("objects", f"{chunk:06d}", kept)
-            else:
-                self.state.drop("objects", f"{chunk:06d}")
-        if registered:
-            self.state.put("queries", "", save_queries(engine))
+    def _save_known(self, engine: SharedExecution) -> None:
         if isinstance(engine, RememberingExecution):
             self.state.put("known", "", save_known(engine))
             self.state.put("gauge", "", {"longest_step": np.array([engine.longest_step])})
+
+
+def _distinct(times: Array) -> Array:
+    """The distinct values of what is in order."""
+    return np.concatenate([times[:1], times[1:][times[1:] != times[:-1]]])

@@ -60,6 +60,7 @@ class Block:
     queries: list[tuple[int, Register | Drop]]
     """With the number of the line."""
     rejects: list[Reject]
+    """In the order of their lines, over all blocks."""
     lines: int
     bytes: int
 
@@ -81,7 +82,7 @@ def read_events(path: Path, *, space: Space = Space.PLANE, block_bytes: int = BL
 
 
 def _blocks(pieces: Iterator[bytes], space: Space) -> Iterator[Block]:
-    first_line, latest, waiting = 1, -np.inf, _parse([], 1, space)
+    first_line, latest, waiting, running = 1, -np.inf, _parse([], 1, space), set[str]()
     for raw in pieces:
         text = raw.decode("utf-8", errors="replace")
         lines = text.split("\n")
@@ -93,6 +94,8 @@ def _blocks(pieces: Iterator[bytes], space: Space) -> Iterator[Block]:
         good = pl.concat([waiting, rows.filter(pl.col("reason").is_null())])
         if good.height:
             latest = float(good["t"][-1])
+        in_vain = _drops_in_vain(rows, running)
+        rejected = pl.concat([rejected, in_vain]).sort("line") if in_vain.height else rejected
         waiting = good.filter(pl.col("t") == latest)
         yield _block(good.filter(pl.col("t") < latest), rejected, len(lines), len(raw))
     yield _block(waiting, waiting.clear(), 0, 0)
@@ -192,6 +195,24 @@ def _in_order(rows: pl.DataFrame, latest: float) -> pl.DataFrame:
         .otherwise(pl.col("reason"))
         .alias("reason")
     )
+
+
+def _drops_in_vain(rows: pl.DataFrame, running: set[str]) -> pl.DataFrame:
+    """The drops of queries that are not running, with that as the reason; `running` is kept up to date.
+
+    They are set aside, but time passes with them as with every event.
+    """
+    of_queries = rows.filter(pl.col("reason").is_null() & (pl.col("kind") != "object"))
+    in_vain = []
+    for place, (kind, name) in enumerate(of_queries.select("kind", "name").iter_rows()):
+        if kind != "drop":
+            running.add(name)
+        elif name in running:
+            running.remove(name)
+        else:
+            in_vain.append(place)
+    reason = pl.format("no query {} is running", pl.col("name"))
+    return of_queries[in_vain].with_columns(reason.alias("reason"))
 
 
 def _block(rows: pl.DataFrame, rejected: pl.DataFrame, lines: int, size: int) -> Block:

@@ -135,23 +135,31 @@ def arrange(objects: Objects, grid: Grid, slots_used: int, anew: bool, spare: in
 
     `anew` finds the cells from the coordinates; otherwise they are known.
     """
-    grid.held[:] = 0
+    lives, cells, wheres, xs, ys = objects.live, objects.cell, objects.where, objects.x, objects.y
+    starts, helds, grid_slots, grid_xs, grid_ys = grid.start, grid.held, grid.slot, grid.x, grid.y
+    if anew:
+        for slot in range(slots_used):
+            cells[slot] = _cell_of(grid, xs[slot], ys[slot])
+    helds[:] = 0
     for slot in range(slots_used):
-        if objects.live[slot]:
-            if anew:
-                objects.cell[slot] = _cell_of(grid, objects.x[slot], objects.y[slot])
-            grid.held[objects.cell[slot]] += 1
+        helds[max(cells[slot], 0)] += lives[slot]
     start = 0
-    for cell in range(len(grid.held)):
-        grid.start[cell] = start
-        start += grid.held[cell] + spare
-        grid.held[cell] = 0
-    grid.start[len(grid.held)] = start
+    for cell in range(len(helds)):
+        starts[cell] = start
+        start += helds[cell] + spare
+        helds[cell] = 0
+    starts[len(helds)] = start
     if spare:
-        grid.x[:start] = np.nan
+        grid_xs[:start] = np.nan
     for slot in range(slots_used):
-        if objects.live[slot]:
-            _append(objects, grid, slot, objects.cell[slot])
+        if lives[slot]:
+            cell = cells[slot]
+            at = starts[cell] + helds[cell]
+            helds[cell] += 1
+            grid_slots[at] = slot
+            grid_xs[at] = xs[slot]
+            grid_ys[at] = ys[slot]
+            wheres[slot] = at
 
 
 @njit(cache=True)
@@ -166,20 +174,26 @@ def place_all(
     ys: Array,
 ) -> tuple[int, int]:
     """Take in the reports of a time unit in which many report; returns how many objects are new, how many outside."""
+    lives, cells, lasts, object_xs, object_ys = objects.live, objects.cell, objects.last, objects.x, objects.y
+    left, low, across, up = grid.place[0], grid.place[1], grid.place[2], grid.place[3]
+    columns, rows = grid.size[0], grid.size[1]
     new_count = outside = 0
+    if lonlat:
+        xs = xs.copy()
+        for i in range(len(slots)):
+            slot = slots[i]
+            xs[i] = wrap_longitude(xs[i])
+            objects.ux[slot], objects.uy[slot], objects.uz[slot] = unit_vector(xs[i], ys[i])
     for i in range(len(slots)):
-        slot = slots[i]
-        x, y = xs[i], ys[i]
-        if lonlat:
-            x = wrap_longitude(x)
-            objects.ux[slot], objects.uy[slot], objects.uz[slot] = unit_vector(x, y)
-        objects.last[slot] = time
-        objects.x[slot] = x
-        objects.y[slot] = y
-        new_count += 1 - objects.live[slot]
-        objects.live[slot] = 1
-        outside += _is_outside(grid, x, y)
-        objects.cell[slot] = _cell_of(grid, x, y)
+        slot, x, y = slots[i], xs[i], ys[i]
+        lasts[slot] = time
+        object_xs[slot] = x
+        object_ys[slot] = y
+        new_count += 1 - lives[slot]
+        lives[slot] = 1
+        place_x, place_y = (x - left) * across, (y - low) * up
+        outside += (place_x < 0.0) | (place_y < 0.0) | (place_x > columns) | (place_y > rows)
+        cells[slot] = _stripe(y, low, up, rows) * columns + _stripe(x, left, across, columns)
     arrange(objects, grid, slots_used, False, 0)
     return new_count, outside
 

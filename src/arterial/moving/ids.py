@@ -17,6 +17,8 @@ from numba import njit
 Array = np.ndarray[Any, Any]
 Id = int | str
 
+SMALL = 1 << 22
+"""Numbers from 0 to below this are found by address, without hashing."""
 TEXT_RANK = 1 << 62
 """Texts rank from here on; numbers beyond ± this are texts to the table, so that all ranks fit 64 bits."""
 _UNUSED, _DROPPED = -1, -2
@@ -47,6 +49,8 @@ class SlotTable:
     """Ids to slots and back; slots are small numbers that are used again when freed."""
 
     def __init__(self) -> None:
+        self._after = np.zeros(SMALL, np.int32)
+        """One more than the slot of each small number, 0 for none; its pages exist where they were written to."""
         self._keys = np.zeros(16, np.int64)
         self._slots = np.full(16, _UNUSED, np.int32)
         self._filled = 0
@@ -64,15 +68,13 @@ class SlotTable:
     def slots_of_numbers(self, numbers: Array) -> Array:
         """The slot of every number, a new one for a number not seen before."""
         found = np.empty(len(numbers), np.int32)
-        missing = _look_up(self._keys, self._slots, numbers, found)
+        missing = _look_up(self._after, self._keys, self._slots, numbers, found)
         if missing:
             new = np.unique(numbers[found == _UNUSED])
             slots = self._take(len(new))
             self.rank[slots] = new
-            self._reserve(len(new))
-            _insert(self._keys, self._slots, new, slots)
-            self._filled += len(new)
-            _look_up(self._keys, self._slots, numbers, found)
+            self._insert(new, slots)
+            _look_up(self._after, self._keys, self._slots, numbers, found)
         return found
 
     def slots_of_texts(self, texts: Sequence[str]) -> Array:
@@ -97,7 +99,8 @@ class SlotTable:
         if isinstance(identity, str):
             return self._texts.get(identity)
         found = np.empty(1, np.int32)
-        return None if _look_up(self._keys, self._slots, np.array([identity], np.int64), found) else int(found[0])
+        wanted = np.array([identity], np.int64)
+        return None if _look_up(self._after, self._keys, self._slots, wanted, found) else int(found[0])
 
     def id_of(self, slot: int) -> Id:
         """The id that a slot stands for."""
@@ -115,7 +118,7 @@ class SlotTable:
         freed = sorted(slots)
         numbers = [slot for slot in freed if slot not in self.text_of]
         if numbers:
-            _remove(self._keys, self._slots, self.rank[np.array(numbers)])
+            _remove(self._after, self._keys, self._slots, self.rank[np.array(numbers)])
         texts = {self.text_of.pop(slot) for slot in freed if slot in self.text_of}
         if texts:
             for text in texts:
@@ -123,20 +126,23 @@ class SlotTable:
             self._text_order = [text for text in self._text_order if text not in texts]
         self._free += reversed(freed)
 
-    def restore(self, slots: Array, ids: Sequence[Id]) -> None:
-        """Give an empty table these ids in these slots."""
-        self.used = int(slots.max()) + 1 if len(slots) else 0
-        taken = set(slots.tolist())
-        self._free = [slot for slot in range(self.used - 1, -1, -1) if slot not in taken]
+    def restore(self, slots: Array, ids: Array | Sequence[Id], used: int) -> None:
+        """Give an empty table these ids in these slots, of which so many were in use once."""
+        self.used = used
+        unused = np.ones(self.used, np.bool_)
+        unused[slots] = False
+        self._free = np.flatnonzero(unused)[::-1].tolist()
         if self.used > len(self.rank):
             self.rank = np.zeros(max(self.used, 2 * len(self.rank)), np.int64)
-        is_number = np.array([isinstance(identity, int) for identity in ids], np.bool_)
-        numbers = np.array([identity for identity in ids if isinstance(identity, int)], np.int64)
+        is_number = np.ones(len(slots), np.bool_)
+        if isinstance(ids, np.ndarray):
+            numbers = ids
+        else:
+            is_number = np.array([isinstance(identity, int) for identity in ids], np.bool_)
+            numbers = np.array([identity for identity in ids if isinstance(identity, int)], np.int64)
         self.rank[slots[is_number]] = numbers
-        self._reserve(len(numbers))
-        _insert(self._keys, self._slots, numbers, slots[is_number].astype(np.int32))
-        self._filled += len(numbers)
-        texts = [identity for identity in ids if isinstance(identity, str)]
+        self._insert(numbers, slots[is_number].astype(np.int32))
+        texts = [identity for identity in ids if isinstance(identity, str)] if not is_number.all() else []
         self._texts = dict(zip(texts, slots[~is_number].tolist(), strict=True))
         self.text_of = {slot: text for text, slot in self._texts.items()}
         if texts:
@@ -150,6 +156,12 @@ class SlotTable:
             self.rank = np.concatenate([self.rank, np.zeros(max(self.used, 2 * len(self.rank)), np.int64)])
         return np.array([*again, *fresh], np.int32)
 
+    def _insert(self, numbers: Array, slots: Array) -> None:
+        hashed = int(np.count_nonzero((numbers < 0) | (numbers >= SMALL)))
+        self._reserve(hashed)
+        _insert(self._after, self._keys, self._slots, numbers, slots)
+        self._filled += hashed
+
     def _reserve(self, more: int) -> None:
         if 2 * (self._filled + more) <= len(self._keys):
             return
@@ -159,7 +171,7 @@ class SlotTable:
         while size < 4 * (len(keys) + more):
             size *= 2
         self._keys, self._slots = np.zeros(size, np.int64), np.full(size, _UNUSED, np.int32)
-        _insert(self._keys, self._slots, keys, slots)
+        _insert(self._after[:0], self._keys, self._slots, keys, slots)
         self._filled = len(keys)
 
     def _order_texts(self, new: list[str]) -> None:
@@ -179,31 +191,41 @@ def _place(key: int, size: int) -> int:
 
 
 @njit(cache=True)
-def _look_up(keys: Array, slots: Array, wanted: Array, found: Array) -> int:
+def _look_up(after: Array, keys: Array, slots: Array, wanted: Array, found: Array) -> int:
     missing = 0
     for i in range(len(wanted)):
-        place = _place(wanted[i], len(keys))
-        while slots[place] != _UNUSED and (slots[place] == _DROPPED or keys[place] != wanted[i]):
-            place = (place + 1) & (len(keys) - 1)
-        found[i] = slots[place]
-        missing += slots[place] == _UNUSED
+        key = wanted[i]
+        if 0 <= key < len(after):
+            found[i] = after[key] - 1
+        else:
+            place = _place(key, len(keys))
+            while slots[place] != _UNUSED and (slots[place] == _DROPPED or keys[place] != key):
+                place = (place + 1) & (len(keys) - 1)
+            found[i] = slots[place]
+        missing += found[i] == _UNUSED
     return missing
 
 
 @njit(cache=True)
-def _insert(keys: Array, slots: Array, new: Array, new_slots: Array) -> None:
+def _insert(after: Array, keys: Array, slots: Array, new: Array, new_slots: Array) -> None:
     for i in range(len(new)):
-        place = _place(new[i], len(keys))
-        while slots[place] != _UNUSED:
-            place = (place + 1) & (len(keys) - 1)
-        keys[place] = new[i]
-        slots[place] = new_slots[i]
+        if 0 <= new[i] < len(after):
+            after[new[i]] = new_slots[i] + 1
+        else:
+            place = _place(new[i], len(keys))
+            while slots[place] != _UNUSED:
+                place = (place + 1) & (len(keys) - 1)
+            keys[place] = new[i]
+            slots[place] = new_slots[i]
 
 
 @njit(cache=True)
-def _remove(keys: Array, slots: Array, gone: Array) -> None:
+def _remove(after: Array, keys: Array, slots: Array, gone: Array) -> None:
     for i in range(len(gone)):
-        place = _place(gone[i], len(keys))
-        while slots[place] == _DROPPED or keys[place] != gone[i]:
-            place = (place + 1) & (len(keys) - 1)
-        slots[place] = _DROPPED
+        if 0 <= gone[i] < len(after):
+            after[gone[i]] = 0
+        else:
+            place = _place(gone[i], len(keys))
+            while slots[place] == _DROPPED or keys[place] != gone[i]:
+                place = (place + 1) & (len(keys) - 1)
+            slots[place] = _DROPPED

@@ -19,6 +19,7 @@ from arterial.moving.remembering import RememberingExecution, make_engine
 from arterial.moving.shared import Changes, SharedExecution
 from arterial.moving.space import Space
 from arterial.moving.state import ids_column, slots_of
+from arterial.moving.update_file import time_text, write_updates
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,13 @@ def run_file(
     try:
         with out.open("wb") as file:
             for block in read_events(events, space=space):
-                changes, refused = run_block(engine, block)
-                totals["updates"] += write_changes(file, engine, changes)
+                totals["updates"] += write_changes(file, engine, run_block(engine, block))
                 engine.forget()
-                write_rejects(rejects, refused := sorted(block.rejects + refused, key=lambda reject: reject.line))
+                write_rejects(rejects, block.rejects)
                 totals["lines"] += block.lines
                 totals["reports"] += len(block.times)
                 totals["queries"] += len(block.queries)
-                totals["rejects"] += len(refused)
+                totals["rejects"] += len(block.rejects)
                 totals["units"] += len(block.units())
                 progress(block.bytes)
     except OSError as fault:
@@ -89,41 +89,38 @@ def run_file(
     )
 
 
-def run_block(engine: SharedExecution, block: Block) -> tuple[list[Changes], list[Reject]]:
-    """Run whole time units; returns the changes of each, and the events that the state of things refuses."""
+def run_block(engine: SharedExecution, block: Block) -> list[Changes]:
+    """Run whole time units; returns the changes of each."""
     slots = slots_of(engine.object_table, block.ids)
     units = block.units()
     begins, ends = np.searchsorted(block.times, units, "left"), np.searchsorted(block.times, units, "right")
-    changes, refused, query = [], [], 0
+    changes, query = [], 0
     for t, begin, end in zip(units.tolist(), begins.tolist(), ends.tolist(), strict=True):
         while query < len(block.queries) and block.queries[query][1].t == t:
-            line, event = block.queries[query]
+            _, event = block.queries[query]
             if isinstance(event, Register):
                 engine.register(event.name, event.query)
-            elif not engine.drop(event.name):
-                refused.append(Reject(line, f"no query {event.name} is running", f"{_time_text(t)},drop,{event.name}"))
+            else:
+                engine.drop(event.name)
             query += 1
         changed = engine.step(t, slots[begin:end], block.x[begin:end], block.y[begin:end])
         if len(changed):
             changes.append(changed)
-    return changes, refused
+    return changes
 
 
 def write_changes(file: IO[bytes], engine: SharedExecution, changes: list[Changes]) -> int:
     """Write a line for every change; returns how many."""
     if not changes:
         return 0
-    times = pl.Series([_time_text(changed.t) for changed in changes])
     which = np.repeat(np.arange(len(changes)), [len(changed) for changed in changes])
-    signs = np.concatenate([changed.sign for changed in changes])
-    pl.DataFrame(
-        {
-            "t": times.gather(which),
-            "query": ids_column(engine.query_table, np.concatenate([changed.query for changed in changes])),
-            "sign": pl.Series(["-", "+"]).gather((signs > 0).astype(np.int64)),
-            "object": ids_column(engine.object_table, np.concatenate([changed.slot for changed in changes])),
-        }
-    ).write_csv(file, include_header=False, quote_style="never")
+    write_updates(
+        file,
+        pl.Series([time_text(changed.t) for changed in changes]).gather(which),
+        ids_column(engine.query_table, np.concatenate([changed.query for changed in changes])),
+        np.concatenate([changed.sign for changed in changes]),
+        ids_column(engine.object_table, np.concatenate([changed.slot for changed in changes])),
+    )
     return len(which)
 
 
@@ -137,7 +134,3 @@ def write_rejects(path: Path, rejects: list[Reject]) -> None:
         if new:
             writer.writerow(["line", "reason", "text"])
         writer.writerows((reject.line, reject.reason, reject.text) for reject in rejects)
-
-
-def _time_text(t: float) -> str:
-    return str(int(t)) if t == int(t) else repr(t)

@@ -135,30 +135,30 @@ def exchange(
     """
     for i in range(start, start + held):
         marks[pool[i]] = mark
-    added = 0
+    # Without branches, as who comes and who leaves is hard to predict: all are written, and the place moves on or not.
+    begin = updates_count + held
+    added = begin
     for i in range(count):
         slot = found[i]
-        if marks[slot] == mark:
-            marks[slot] = mark + 1
-        else:  # those that stay are moved behind those that come
-            found[i], found[added] = found[added], slot
-            added += 1
-    begin = updates_count
+        updates_slot[added] = slot
+        added += marks[slot] != mark
+        marks[slot] = mark + 1
+    added -= begin
+    gone = updates_count
     if held != count - added:
         for i in range(start, start + held):
-            updates_slot[updates_count] = pool[i]
-            updates_sign[updates_count] = -1
-            updates_count += marks[pool[i]] == mark
-        sort_by_rank(ranks, updates_slot, begin, updates_count)
+            updates_slot[gone] = pool[i]
+            gone += marks[pool[i]] == mark
+        sort_by_rank(ranks, updates_slot, updates_count, gone)
+        updates_sign[updates_count:gone] = -1
     if added:
-        sort_by_rank(ranks, found, 0, added)
+        sort_by_rank(ranks, updates_slot, begin, begin + added)
         for i in range(added):
-            updates_slot[updates_count] = found[i]
-            updates_sign[updates_count] = 1
-            updates_count += 1
+            updates_slot[gone + i] = updates_slot[begin + i]
+        updates_sign[gone : gone + added] = 1
     for i in range(count):
         pool[start + i] = found[i]
-    return updates_count
+    return gone + added
 
 
 @njit(cache=True)

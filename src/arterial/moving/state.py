@@ -1,52 +1,68 @@
 """The state of an engine between time units as tables, and an engine made from them again.
 
-Live objects and queries are the state; answers, grid and index follow from them. With a cache below 100 per cent, what
-each query knows and its answer are state too. Objects keep their slots, so that a range of slots is a chunk of its own.
+Live objects and queries are the state; answers, grid and index follow from them. Both are logs of changes: a train adds
+a chunk of the objects and the queries that it touched, as they are after it, and the chunk swallows those before it
+that are no more than twice its size. So there are few chunks, the latest row of an object or query counts, and where
+all objects report in every train there is one chunk. With a cache below 100 per cent, what each query knows and its
+answer are state too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numba import njit
 
-from arterial.moving.events import Register
-from arterial.moving.ids import SlotTable, id_order, parsed_id
+from arterial.moving.events import Drop, Register
+from arterial.moving.ids import Id, SlotTable, id_order, parsed_id
 from arterial.moving.query_columns import QUERY_SCHEMA, event_of, row_of
 from arterial.moving.remembering import Memory, RememberingExecution
 from arterial.moving.shared import SharedExecution
 from arterial.moving.space import Space, unit_vector
+from arterial.network.state import State
 
 Array = np.ndarray[Any, Any]
+
+OBJECTS, QUERIES = "objects", "queries"
+GONE = -np.inf
+"""In the place of the time of the last report: the object is disconnected."""
 
 _QUERIES = {name: kind.polars for name, kind in QUERY_SCHEMA.items()}
 
 
-def save_objects(engine: SharedExecution, begin: int, end: int) -> pl.DataFrame:
-    """The live objects with slots from `begin` to before `end`: slot, id, x, y, last report."""
-    objects = engine.objects
-    end = min(end, engine.object_table.used)
-    slots = begin + np.flatnonzero(objects.live[begin:end])
-    return pl.DataFrame(
-        {
-            "slot": slots.astype(np.int32),
-            "id": ids_column(engine.object_table, slots),
-            "x": objects.x[slots],
-            "y": objects.y[slots],
-            "last": objects.last[slots],
-        }
-    )
-
-
-def load_objects(engine: SharedExecution, parts: Sequence[pl.DataFrame]) -> None:
-    """Give a new engine the objects that were saved."""
-    if not parts:
+def log_objects(state: State, engine: SharedExecution, touched: Sequence[Array]) -> None:
+    """Add the objects of these slots, as they are: slot, id, x, y, last report."""
+    size = sum(len(slots) for slots in touched)
+    if not size:
         return
-    saved = pl.concat(parts, how="vertical_relaxed").with_columns(pl.col("id").cast(pl.String))
-    slots = saved["slot"].to_numpy()
-    engine.object_table.restore(slots, [parsed_id(identity) for identity in saved["id"].to_list()])
+    key, swallowed, is_first = _swallow(state, OBJECTS, size)
+    marked = np.zeros(engine.object_table.used, np.bool_)
+    for slots in (*touched, *(chunk["slot"].to_numpy() for chunk in swallowed)):
+        _mark(marked, slots)
+    objects = engine.objects
+    columns = _gather(marked, is_first, objects.live, objects.x, objects.y, objects.last)
+    if len(columns[0]):
+        ids = ids_column(engine.object_table, columns[0])
+        state.put(OBJECTS, key, pl.DataFrame([columns[0], ids, *columns[1:]], schema=["slot", "id", "x", "y", "last"]))
+
+
+def load_objects(state: State, engine: SharedExecution) -> None:
+    """Give a new engine the objects of the log."""
+    chunks = _chunks(state, OBJECTS)
+    if not chunks:
+        return
+    if len({chunk["id"].dtype for chunk in chunks}) > 1:
+        chunks = [chunk.with_columns(pl.col("id").cast(pl.String)) for chunk in chunks]
+    log = pl.concat(chunks)
+    latest = np.full(int(log["slot"].to_numpy().max()) + 1, -1)
+    latest[log["slot"].to_numpy()] = np.arange(log.height)
+    saved = log[latest[latest >= 0]].filter(pl.col("last") != GONE)
+    slots, ids = saved["slot"].to_numpy(), saved["id"]
+    known = ids.to_numpy() if ids.dtype.is_integer() else [parsed_id(text) for text in ids.to_list()]
+    engine.object_table.restore(slots, known, len(latest))
     engine.make_room()
     objects = engine.objects
     objects.x[slots], objects.y[slots], objects.last[slots] = (saved[name].to_numpy() for name in ("x", "y", "last"))
@@ -57,21 +73,31 @@ def load_objects(engine: SharedExecution, parts: Sequence[pl.DataFrame]) -> None
     engine.live_count = len(slots)
 
 
-def save_queries(engine: SharedExecution) -> pl.DataFrame:
-    """The queries that run."""
+def log_queries(state: State, engine: SharedExecution, touched: Iterable[Id]) -> None:
+    """Add the queries of these names as they are; one that was dropped has that as its kind."""
+    names = set(touched)
+    if not names:
+        return
+    key, swallowed, is_first = _swallow(state, QUERIES, len(names))
+    names.update(parsed_id(name) for chunk in swallowed for name in chunk["query"].to_list())
+    running = engine.registered
     rows = [
-        row_of(query) | {"query": str(name)}
-        for name, query in sorted(engine.registered.items(), key=lambda item: id_order(item[0]))
+        {"query": str(name), **(row_of(running[name]) if name in running else {"kind": "drop"})}
+        for name in sorted(names, key=id_order)
+        if name in running or not is_first
     ]
-    return pl.DataFrame(rows, schema=_QUERIES)
+    if rows:
+        state.put(QUERIES, key, pl.DataFrame(rows, schema=_QUERIES))
 
 
-def load_queries(engine: SharedExecution, saved: pl.DataFrame) -> None:
-    """Register the queries that were saved."""
-    for row in saved.iter_rows(named=True):
+def load_queries(state: State, engine: SharedExecution) -> None:
+    """Register the queries of the log."""
+    latest = {row["query"]: row for chunk in _chunks(state, QUERIES) for row in chunk.iter_rows(named=True)}
+    for row in latest.values():
         event = event_of(0.0, row, lonlat=False)
-        assert isinstance(event, Register)
-        engine.register(event.name, event.query)
+        assert isinstance(event, Register | Drop)
+        if isinstance(event, Register):
+            engine.register(event.name, event.query)
 
 
 def save_known(engine: RememberingExecution) -> pl.DataFrame:
@@ -118,3 +144,49 @@ def ids_column(table: SlotTable, slots: Array) -> pl.Series:
 
 
 _NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
+
+
+@njit(cache=True)
+def _mark(marked: Array, slots: Array) -> None:
+    for i in range(len(slots)):
+        marked[slots[i]] = True
+
+
+@njit(cache=True)
+def _gather(
+    marked: Array, only_live: bool, lives: Array, xs: Array, ys: Array, lasts: Array
+) -> tuple[Array, Array, Array, Array]:
+    """The slots that are marked, and what is known of their objects."""
+    most = len(marked)
+    slots, x, y, last = np.empty(most, np.int32), np.empty(most), np.empty(most), np.empty(most)
+    count = 0
+    for slot in range(most):
+        if marked[slot] and (lives[slot] or not only_live):
+            slots[count] = slot
+            x[count], y[count] = xs[slot], ys[slot]
+            last[count] = lasts[slot] if lives[slot] else GONE
+            count += 1
+    return slots[:count], x[:count], y[:count], last[:count]
+
+
+def _chunks(state: State, table: str) -> list[pl.DataFrame]:
+    chunks = [state.get(table, key) for key in state.keys(table)]
+    return [chunk for chunk in chunks if isinstance(chunk, pl.DataFrame)]
+
+
+def _swallow(state: State, table: str, size: int) -> tuple[str, list[pl.DataFrame], bool]:
+    """Take from the end of a log what a new chunk of this size is to hold too.
+
+    Returns the new chunk's key, the chunks taken, and whether none is left before it.
+    """
+    keys = state.keys(table)
+    swallowed = []
+    while keys:
+        last = state.get(table, keys[-1])
+        assert isinstance(last, pl.DataFrame)
+        if last.height > 2 * size:
+            break
+        swallowed.append(last)
+        size += last.height
+        state.drop(table, keys.pop())
+    return f"{int(keys[-1]) + 1 if keys else 0:012d}", swallowed, not keys

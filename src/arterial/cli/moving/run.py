@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
+if TYPE_CHECKING:
+    from arterial.moving.application.network import QueryOptions
+    from arterial.moving.application.run import JobSummary, RunOptions
+    from arterial.moving.run import Summary
+
 
 def run(
-    events: Path = typer.Argument(..., help="A file of events in time order."),
+    events: Path = typer.Argument(..., help="A file of events in time order, CSV or .parquet."),
     out: Path = typer.Option(..., "--out", help="Where to write the updates: t,qid,+|-,object."),
+    checkpoint: Path | None = typer.Option(
+        None,
+        "--checkpoint",
+        help="Run on Spark and keep place and state in this folder: the same command goes on after any interruption.",
+        show_default="run in this process",
+    ),
+    speed: str = typer.Option(
+        "max", "--speed", help="With --checkpoint: 1 is real time, t in seconds; a factor is faster; max does not wait."
+    ),
+    train_size: int = typer.Option(
+        1_000_000, "--train-size", min=1, help="With --checkpoint: about so many events make a train, if so many wait."
+    ),
     timeout: float | None = typer.Option(
         None, "--timeout", help="Disconnect an object that has not reported for this long.", show_default="never"
     ),
@@ -41,28 +60,33 @@ def run(
 
     An event is one of: t,object,id,x,y · t,range,qid,x1,y1,x2,y2 · t,movingrange,qid,focal,xdist,ydist ·
     t,knn,qid,k,x,y · t,movingknn,qid,k,focal · t,drop,qid.
+
+    With --checkpoint it is a streaming job of Spark, which a kill -9 costs nothing: repeat the command. Without, the
+    same kernels run in this process. The updates are the same, byte for byte.
     """
-    from arterial.cli.progress import Bar
     from arterial.errors import DataError
-    from arterial.moving.run import run_file
+    from arterial.linearroad.pace import parse_speed
+    from arterial.moving.application.network import QueryOptions
+    from arterial.moving.application.run import RunOptions, finished
     from arterial.moving.space import Space
 
     if timeout is not None and not timeout > 0:
         raise DataError(f"--timeout must be more than 0, not {timeout:g}. Leave it out to keep objects for ever.")
     if not events.is_file():
         raise DataError(f"{events}: there is no such file. Name a file of events, one a line.")
+    if out.exists() and out.samefile(events):
+        raise DataError(f"--out {out} is the file of events itself; name another file for the updates.")
     rejects = rejects or out.with_name(out.name + ".rejects.csv")
-    with Bar("moving", total=events.stat().st_size, unit="bytes", quiet=json_output) as bar:
-        summary = run_file(
-            events,
-            out,
-            rejects=rejects,
-            space=Space.LONLAT if lonlat else Space.PLANE,
-            timeout=timeout,
-            cache=cache,
-            longest_step=longest_step,
-            progress=bar.advance,
-        )
+    queries = QueryOptions(Space.LONLAT if lonlat else Space.PLANE, timeout, cache, longest_step)
+    summary: Summary
+    if checkpoint is not None:
+        options = RunOptions(events, out, checkpoint, rejects, queries, parse_speed(speed), train_size)
+        job = finished(options) or _on_spark(options, json_output)
+        summary = job
+    elif parse_speed(speed) != parse_speed("max"):
+        raise DataError("--speed paces a run on Spark: give a folder as --checkpoint too, or leave it out.")
+    else:
+        summary = _in_this_process(events, out, rejects, queries, json_output)
     if json_output:
         typer.echo(json.dumps(asdict(summary), indent=2))
         return
@@ -70,7 +94,55 @@ def run(
         f"{summary.reports:,} reports and {summary.queries:,} query events in {summary.time_units:,} time units: "
         f"{summary.updates:,} updates in {out}, {summary.seconds:.1f} s"
     )
+    if checkpoint is not None:
+        typer.echo(f"delay p50 {job.delay_p50:.2f} s, p99 {job.delay_p99:.2f} s, worst {job.delay_worst:.2f} s")
     if cache < 100:
         typer.echo(f"accuracy with a cache of {cache:g} %: {summary.accuracy:.4f}")
     if summary.rejects:
         typer.echo(f"{summary.rejects:,} lines are no events: see {rejects}", err=True)
+
+
+def _in_this_process(events: Path, out: Path, rejects: Path, queries: QueryOptions, quiet: bool) -> Summary:
+    from arterial.cli.progress import Bar
+    from arterial.moving.run import run_file
+
+    with Bar("moving", total=events.stat().st_size, unit="bytes", quiet=quiet) as bar:
+        return run_file(
+            events,
+            out,
+            rejects=rejects,
+            space=queries.space,
+            timeout=queries.timeout,
+            cache=queries.cache,
+            longest_step=queries.longest_step,
+            progress=bar.advance,
+        )
+
+
+def _on_spark(options: RunOptions, quiet: bool) -> JobSummary:
+    from arterial.cli.progress import Bar
+    from arterial.engine.session import spark_session
+    from arterial.moving.application.run import MovingRun
+
+    with Bar("reading", total=options.events.stat().st_size, unit="bytes", quiet=quiet) as bar:
+        running = MovingRun(options, progress=bar.advance)
+    if running.resumed and not quiet:
+        typer.echo("note: taken up again from its checkpoint", err=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with Bar("moving", total=running.events.reports, unit="reports", quiet=quiet) as bar:
+            while not running.wait(0.2):
+                bar.to(running.reports)
+            bar.to(running.reports)
+        if running.ended:
+            return running.finish()
+        typer.echo(
+            f"stopped after step {running.engine.statistics.step}; the same command goes on from there", err=True
+        )
+        raise typer.Exit
+    except KeyboardInterrupt:
+        typer.echo("stopping after the train at hand; the same command goes on from here", err=True)
+        running.stop()
+        raise
+    finally:
+        spark_session("moving").stop()

@@ -1,0 +1,1 @@
+"""Moving queries over a file of events as a streaming job of Spark, through the engine."""

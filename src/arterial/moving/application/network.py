@@ -1,0 +1,44 @@
+"""The network of a file of events: its reports and its queries' events meet in one box of moving queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arterial.boxes import Output, Source
+from arterial.drawing import Network, StreamHandle
+from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared
+from arterial.moving.box import UNCERTAINTY, MovingQueries
+from arterial.moving.space import Space
+from arterial.network.box import OUT
+from arterial.network.network import NetworkValue, Port
+
+UPDATES = "updates"
+
+
+@dataclass(frozen=True)
+class QueryOptions:
+    """What all queries have in common; see `MovingQueries`."""
+
+    space: Space = Space.PLANE
+    timeout: float | None = None
+    cache: float = 100.0
+    longest_step: float | None = None
+
+
+def moving_network(events: Prepared, options: QueryOptions) -> NetworkValue:
+    """The network; where the cache is below 100 per cent it also tells the uncertainty."""
+    network = Network("moving")
+    sources = {name: network.box(Source(name, events.schema(name), "t")) for name in (OBJECTS, QUERIES)}
+    box = MovingQueries(
+        "moving",
+        lonlat=options.space is Space.LONLAT,
+        timeout=options.timeout,
+        cache=options.cache,
+        longest_step=options.longest_step,
+        ticks=events.ticks,
+    )
+    network.box(box, **sources)
+    network.box(Output(UPDATES), **{"in": StreamHandle(network, Port("moving", OUT))})
+    if options.cache < 100:
+        network.box(Output(UNCERTAINTY), **{"in": StreamHandle(network, Port("moving", UNCERTAINTY))})
+    return network.value

@@ -1,0 +1,145 @@
+"""Updates on their way out: the task writes the lines of a step to a part, the driver appends the part to the file.
+
+A journal beside the parts says through which step the file is complete, and how long it is then: after a crash it is
+cut back to that, so every line is there once. It also keeps how late the lines came.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from arterial.engine.sinks.sink import Delivery, Sink
+from arterial.errors import RunError
+from arterial.moving.application.clock import EventClock
+from arterial.moving.update_file import time_text, write_updates
+
+BIN = 0.01
+"""Seconds by which delays are told apart."""
+
+
+@dataclass(frozen=True)
+class UpdateSink(Sink):
+    """Writes the updates of a step to a part, and beside it how many there are of each instant."""
+
+    parts: Path
+    ticks: int
+
+    def write(self, delivery: Delivery) -> None:
+        """Write the part; a step that is run again writes the same."""
+        updates = delivery.train.tuples
+        if updates.is_empty():
+            return
+        times = updates["t"].to_numpy()
+        begins = np.flatnonzero(np.diff(times, prepend=times[0] - 1))
+        counts = np.diff(begins, append=len(times))
+        instants = times[begins].tolist()
+        texts = pl.Series([time_text(t / self.ticks) for t in instants])
+        part = self.parts / part_name(delivery.step)
+        draft = part.with_name(f".{part.name}.{os.getpid()}")
+        try:
+            with draft.open("wb") as file:
+                write_updates(
+                    file,
+                    texts.gather(np.repeat(np.arange(len(begins)), counts)),
+                    updates["query"],
+                    updates["sign"].to_numpy(),
+                    updates["object"],
+                )
+            said = {"born": delivery.born, "instants": instants, "counts": counts.tolist()}
+            part.with_suffix(".json").write_text(json.dumps(said))
+            draft.replace(part)
+        except OSError as fault:
+            draft.unlink(missing_ok=True)
+            raise _cannot_write(part, fault) from None
+
+
+@dataclass
+class UpdateFile:
+    """The file of updates, to which the parts of all steps are appended, each once."""
+
+    path: Path
+    parts: Path
+    clock: EventClock
+    step: int = -1
+    size: int = 0
+    updates: int = 0
+    delays: dict[int, int] = field(default_factory=dict)
+    """How many updates were so many hundredths of a second late."""
+
+    def __post_init__(self) -> None:
+        journal = self.parts / "journal.json"
+        try:
+            self.parts.mkdir(parents=True, exist_ok=True)
+            if journal.exists():
+                said = json.loads(journal.read_text())
+                self.step, self.size, self.updates = said["step"], said["size"], said["updates"]
+                self.delays = {int(late): count for late, count in said["delays"].items()}
+            self.path.touch()
+            if self.path.stat().st_size < self.size:
+                raise RunError(
+                    f"{self.path}: is shorter than the run left it, so it cannot go on there. Give a new folder as "
+                    "--checkpoint to begin from the start."
+                )
+            os.truncate(self.path, self.size)
+        except OSError as fault:
+            raise _cannot_write(Path(fault.filename or self.path), fault) from None
+
+    def append(self, step: int) -> None:
+        """Append the part of a step, unless that was done before."""
+        part = self.parts / part_name(step)
+        if not part.exists():
+            return
+        try:
+            if step > self.step:
+                with self.path.open("ab") as file:
+                    file.write(part.read_bytes())
+                    self.size = file.tell()
+                self._count_delays(json.loads(part.with_suffix(".json").read_text()))
+                self._note(step)
+            part.unlink()
+            part.with_suffix(".json").unlink()
+        except OSError as fault:
+            raise _cannot_write(self.path, fault) from None
+
+    def delay(self, share: float) -> float:
+        """The delay that so large a share of the updates did not exceed, in seconds."""
+        wanted, so_far = share * self.updates, 0
+        for late in sorted(self.delays):
+            so_far += self.delays[late]
+            if so_far >= wanted:
+                return round(late * BIN, 2)
+        return 0.0
+
+    def _count_delays(self, said: dict[str, list[int]]) -> None:
+        now = time.time()
+        for instant, count in zip(said["instants"], said["counts"], strict=True):
+            due = said["born"] if self.clock.runs_freely else self.clock.due(instant)
+            late = max(0, round((now - due) / BIN))  # type: ignore[operator]
+            self.delays[late] = self.delays.get(late, 0) + count
+            self.updates += count
+
+    def _note(self, step: int) -> None:
+        draft = self.parts / "journal.part"
+        said = {"step": step, "size": self.size, "updates": self.updates, "delays": self.delays}
+        draft.write_text(json.dumps(said))
+        draft.replace(self.parts / "journal.json")
+        self.step = step
+
+
+def part_name(step: int) -> str:
+    """The name of the part of a step."""
+    return f"step-{step:09d}.csv"
+
+
+def _cannot_write(path: Path, fault: OSError) -> RunError:
+    return RunError(
+        f"{path}: cannot be written: {fault.strerror or fault}. Nothing is lost: make room or mend the folder, then "
+        "start again with the same --checkpoint."
+    )

@@ -1,0 +1,44 @@
+"""A run of the application without Spark: the same network, feeds and sink on the engine's in-process host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from arterial.engine.inprocess import InProcess
+from arterial.engine.planning import plan_step
+from arterial.engine.sinks.sink import Delivery
+from arterial.engine.sources.source import Part, Progress
+from arterial.moving.application.clock import AT_ONCE, EventClock
+from arterial.moving.application.feed import EventFeed
+from arterial.moving.application.network import UPDATES, QueryOptions, moving_network
+from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared, prepare
+from arterial.moving.application.update_sink import UpdateFile, UpdateSink
+from arterial.network.train import END, Train
+
+
+def run_in_process(
+    events: Path, out: Path, work: Path, options: QueryOptions, *, train_size: int, restart_every: int = 3
+) -> Prepared:
+    """Run a file; every few steps only the state's chunks, the journal and the positions survive."""
+    rejects = out.with_name(out.name + ".rejects.csv")
+    ready = prepare(events, work / "events", rejects=rejects, space=options.space, timeout=options.timeout)
+    clock = EventClock(work / "clock.json", 0, ready.ticks, AT_ONCE)
+    feeds = {which: EventFeed(ready, which, clock) for which in (OBJECTS, QUERIES)}
+    host = InProcess(moving_network(ready, options), ordered_sources=feeds)
+    sink, file = UpdateSink(work / "parts", ready.ticks), UpdateFile(out, work / "parts", clock)
+    at = {name: feed.begin() for name, feed in feeds.items()}
+    step = 0
+    while any(progress.through != END for progress in at.values()):
+        after: dict[str, Progress] = plan_step(feeds, at, train_size, 0.0)
+        trains = {n: Train(feed.read(at[n], after[n], Part(0, 1)), after[n].through) for n, feed in feeds.items()}
+        delivered = host.step(trains)[UPDATES]
+        for _ in range(2):  # a step may be run again
+            sink.write(Delivery(UPDATES, step, 0, delivered))
+            file.append(step)
+        if step % restart_every == 0:
+            host.restart()
+            with out.open("ab") as torn:
+                torn.write(b"half a li")
+            file = UpdateFile(out, work / "parts", clock)
+        at, step = after, step + 1
+    return ready
