@@ -94,7 +94,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return _parts(folder)
 
 
-@pytest.mark.timeout(1800)
+def test_the_driver_is_killed(tmp_path: Path) -> None:
+    _kill_at_random(tmp_path, 1, STEPS * TRAIN_SIZE // 2, seed=1)
+    _check_content(tmp_path, STEPS * TRAIN_SIZE // 2)
+
+
+@pytest.mark.slow
 def test_the_driver_is_killed_three_times(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     _kill_at_random(tmp_path, 3, STEPS * TRAIN_SIZE, seed=1)
     assert _parts(tmp_path) == undisturbed
