@@ -16,9 +16,13 @@ $(STAMP): pyproject.toml constraints.txt
 	  { echo "Arterial needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "==> Setting up $(VENV) (about two minutes the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
 	@echo "==> $(VENV) is ready"
+
+$(VENV)/.docs: $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
 
 demo: setup ## Simulate a short rush hour, make its history, show it
 	@$(BIN)/python examples/demo.py
@@ -43,7 +47,7 @@ test: setup ## Lint, types, import rules, doctests, tests
 test-slow: setup ## The suites that take minutes
 	@$(BIN)/python -m pytest -m slow
 
-docs: setup ## Build the documentation site; a warning is an error
+docs: $(VENV)/.docs ## Build the documentation site; a warning is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "==> build/site/index.html"
 
 test-all: test test-slow docs ## Everything
