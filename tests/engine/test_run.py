@@ -137,7 +137,8 @@ def test_pause_step_resume_stop_and_go_on(spark: SparkSession, tmp_path: Path) -
     (tmp_path / "checkpoint" / "arterial").mkdir(parents=True)
     control.pause(tmp_path / "checkpoint" / "arterial")
     running, _ = start()
-    time.sleep(1.0)
+    # Long enough for Spark to ask for a first step, which it runs even if it is empty.
+    _until(lambda: (tmp_path / "checkpoint" / "spark" / "commits" / "0").exists())
     assert running.statistics.steps == 0
     running.step(2)
     _until(lambda: running.statistics.steps == 2)

@@ -244,7 +244,10 @@ class Run:
         finally:
             if framed:
                 rows.unpersist()
-        if self._after_step and receipts:
+        if not receipts:
+            # Spark runs a first step even for a source that is paused and gives nothing; it is none of ours.
+            return
+        if self._after_step:
             self._after_step(receipts[0]["step"])
         now = time.perf_counter()
         self.statistics.add_step(receipts, now - self._step_began)
