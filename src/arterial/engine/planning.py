@@ -19,9 +19,9 @@ ENDED, STOPPED = "ended", "stopped"
 
 
 def first_offset(sources: Mapping[str, Source], folder: Path) -> Offset:
-    """Where all sources begin."""
+    """Where all sources begin; the same whenever Spark asks, or it would take two of its answers for a step."""
     begins = {name: source.begin() for name, source in sources.items()}
-    return _offset(0, begins, 0, read_control(folder), {})
+    return _offset(0, 0.0, begins, 0, read_control(folder), {})
 
 
 def next_offset(sources: Mapping[str, Source], start: Offset, folder: Path, train_size: int, stops: int) -> Offset:
@@ -43,7 +43,7 @@ def next_offset(sources: Mapping[str, Source], start: Offset, folder: Path, trai
     if after == before:
         return start
     waiting = {name: source.waiting(after[name], now) for name, source in sources.items()}
-    return _offset(start["step"] + 1, after, used, control, waiting)
+    return _offset(start["step"] + 1, now, after, used, control, waiting)
 
 
 def plan_step(
@@ -74,6 +74,7 @@ def is_at_end(offset: Offset) -> bool:
 
 def _offset(
     step: int,
+    born: float,
     sources: Mapping[str, Progress],
     used_steps: int,
     control: Control,
@@ -81,7 +82,7 @@ def _offset(
 ) -> Offset:
     return {
         "step": step,
-        "born": time.time(),
+        "born": born,
         "steps used": used_steps,
         "version": control.version,
         "waiting": dict(waiting),
