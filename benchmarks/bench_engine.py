@@ -132,10 +132,10 @@ def _speeds(name: str, bare: float, with_spark: float) -> list[Figure]:
 
 
 def _both(spark: SparkSession, network: NetworkValue, data: Path, scratch: Path) -> tuple[float, float]:
-    """Seconds of the bare loop over the trains, and of the same on Spark; warm, the better of two."""
+    """Seconds of the bare loop over the trains, and of the same on Spark; warm, the best of some."""
     bare = _best(2, lambda n: _bare(network, data))
     _run(spark, network, data, scratch / "warm", TUPLES)
-    with_spark = _best(2, lambda n: _run(spark, network, data, scratch / str(n), TUPLES))
+    with_spark = _best(4, lambda n: _run(spark, network, data, scratch / str(n), TUPLES))
     return bare, with_spark
 
 

@@ -19,6 +19,7 @@ from arterial.engine.packing import (
     unpack_chunk,
     unpack_note,
 )
+from arterial.engine.pieces import PIECE_BYTES, cut, whole
 from arterial.engine.plan import Channel, Merge, Route, Where
 from arterial.network.box import Stream
 from arterial.network.network import Port
@@ -148,3 +149,13 @@ def test_narrow_columns_come_back_wide(kind: str, spread: str) -> None:
     assert got.train.tuples.schema == tuples.schema
     if spread == "little" and kind in ("int16", "int32", "int64", "timestamp"):
         assert len(packed) < 1000 * (2 + 1) + 1500
+
+
+def test_long_rows_go_in_pieces() -> None:
+    long, other = bytes(range(256)) * 10_000, bytes(3_000_000)
+    pieces = [*cut(long, 2, 7, sender=1), *cut(other, 2, 7, sender=4)]
+    assert max(map(len, pieces)) < PIECE_BYTES + 64
+    assert {address(piece) for piece in pieces} == {(2, 7)}
+    assert whole([*pieces[::2], b"AC1\nshort", *pieces[1::2]]) == [b"AC1\nshort", long, other]
+    with pytest.raises(AssertionError, match="1 pieces from 4 did not arrive"):
+        whole(pieces[:-1])

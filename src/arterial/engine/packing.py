@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from arterial.engine.arrivals import Parcel
 from arterial.engine.narrow import Hint, narrow, narrow_types, widen
+from arterial.engine.pieces import PIECE, address_of_piece
 from arterial.engine.plan import Channel
 from arterial.network.schema import Schema, Type
 from arterial.network.state import Chunk
@@ -85,6 +86,8 @@ def address(packed: bytes) -> tuple[int, int]:
     """The level and the version of the network that packed bytes are for; notes are for no level: -1."""
     if packed[:4] in (NOTE, FRAME):
         return -1, 0
+    if packed[:4] == PIECE:
+        return address_of_piece(packed)
     length = _LENGTH.unpack_from(packed, 4)[0]
     header = json.loads(packed[8 : 8 + length])
     return int(header["level"]), int(header["version"])

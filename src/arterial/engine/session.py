@@ -48,7 +48,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.shuffle.spill.compress": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
-    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "4194304",
     "spark.driver.extraJavaOptions": f"{_JAVA} -Dlog4j2.configurationFile={_LOG}",
     "spark.executor.extraJavaOptions": _JAVA,
     "spark.sql.session.timeZone": "UTC",

@@ -14,6 +14,7 @@ from arterial.engine.arrivals import Parcel
 from arterial.engine.failures import Reject
 from arterial.engine.packed import PackedWork
 from arterial.engine.packing import FRAME, NOTE, Consignment, address, pack, pack_note, pack_tuples, unpack
+from arterial.engine.pieces import cut, whole
 from arterial.engine.plan import HEAD
 from arterial.engine.sinks.sink import Delivery
 from arterial.engine.sources.source import Part, Progress
@@ -68,7 +69,8 @@ def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes]
         return sent
     work = packed_work.load(versions[0])
     slot = work.keys.index(key)
-    mine = [unpack(packed, work.channels) for packed, (to, _) in zip(arrived, addresses, strict=True) if to == level]
+    to_here = [packed for packed, (to, _) in zip(arrived, addresses, strict=True) if to == level]
+    mine = [unpack(packed, work.channels) for packed in whole(to_here)]
     state = SlotState((work.run, level, slot), store)
     step = Step(mine[0].step, slot, min(consignment.born for consignment in mine))
     parcels = [parcel for consignment in mine for parcel in consignment.parcels]
@@ -119,7 +121,7 @@ def _hand_on(
             sink.write(delivery)
     if outcome.rejects:
         _write_rejects(work, level, step, outcome.rejects)
-    rows += _consignments(work, step, outcome.parcels)
+    rows += _consignments(work, level, step, outcome.parcels)
     rows.append((work.keys[step.slot], pack_note(_receipt(level, step, outcome, began, saved or {}))))
     return rows
 
@@ -129,18 +131,17 @@ def fed_by(work: Work, box: str) -> Port:
     return next(iter(work.plan.network.arrivals(work.plan.network.box(box)).values()))
 
 
-def _consignments(work: Work, step: Step, parcels: list[Parcel]) -> list[Row]:
-    """All that goes to the same slot of the same level, in one row."""
+def _consignments(work: Work, from_level: int, step: Step, parcels: list[Parcel]) -> list[Row]:
+    """All that goes to the same slot of the same level, in one row, or in several if it is long."""
     together: dict[tuple[int, int], list[Parcel]] = {}
     for parcel in parcels:
         together.setdefault((work.channels[parcel.channel].to_level, parcel.receiver), []).append(parcel)
-    return [
-        (
-            work.keys[receiver],
-            pack(Consignment(step.number, level, step.born, tuple(some), work.version), work.channels),
-        )
-        for (level, receiver), some in together.items()
-    ]
+    sender = (from_level - HEAD) * work.plan.shards + step.slot
+    rows: list[Row] = []
+    for (level, receiver), some in together.items():
+        packed = pack(Consignment(step.number, level, step.born, tuple(some), work.version), work.channels)
+        rows += [(work.keys[receiver], row) for row in cut(packed, level, work.version, sender)]
+    return rows
 
 
 def _receipt(level: int, step: Step, outcome: Outcome, began: float, saved: Mapping[str, object]) -> dict[str, object]:
