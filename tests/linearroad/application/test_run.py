@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arterial.errors import ArterialError, DataError, RunError
-from arterial.linearroad.application.run import LinearRoadRun, RunOptions
+from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear
 from arterial.linearroad.dialects import dialect, read_output
 from arterial.linearroad.reference import answer
 from tests.linearroad.cities import City, generate
@@ -92,6 +92,10 @@ def test_a_finished_run_and_other_settings_are_refused(city: City, tmp_path: Pat
     assert run.wait(200)
     with pytest.raises(RunError, match="profile was spec and is walmart"):
         LinearRoadRun(replace(options, profile="walmart"), spark=spark)
+    with pytest.raises(RunError, match="another run"):
+        LinearRoadRun(options, spark=spark)
+    with pytest.raises(RunError, match="another run"):
+        clear(options.out)
     run.finish()
     with pytest.raises(DataError, match="finished there already"):
         LinearRoadRun(options, spark=spark)

@@ -15,9 +15,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arterial.engine.lock import lock_checkpoint, note_owner
 from arterial.engine.run import Run, Settings
 from arterial.engine.run import run as run_network
-from arterial.errors import DataError, RunError
+from arterial.errors import ArterialError, DataError, RunError
 from arterial.linearroad.answers import TABLE_OF_TYPE
 from arterial.linearroad.application.answer_sink import AnswerSink, FlatFiles
 from arterial.linearroad.application.clock import RunClock
@@ -89,6 +90,9 @@ class LinearRoadRun:
         self.work = options.out / WORK
         self.profile, self.dialect = options.semantics, dialect_of(options.dialect)
         self.resumed = _claim(options, is_live(options.data) or source is not None)
+        # The engine locks its checkpoint; the clean input and the flat file need it sooner.
+        self._lock = lock_checkpoint(self.work)
+        note_owner(self._lock, None)
         try:
             self.input = (source or open_input)(options, self.work)
             self.history = self._history()
@@ -96,12 +100,17 @@ class LinearRoadRun:
             if not self.resumed:
                 # Nothing has begun, so a corrected command may use the folder.
                 (self.work / SETTINGS_FILE).unlink(missing_ok=True)
+            self._lock.close()
             raise
         self._begun = time.time()
         self._flat = FlatFiles(options.out.absolute(), self.dialect, (self.work / "parts").absolute())
         self._warm_up = 0 if self.resumed else FREE_WARM_UP_STEPS if options.speed == MAX else WARM_UP_STEPS
         self._step_ends: list[float] = []
-        self._run = self._start(spark)
+        try:
+            self._run = self._start(spark)
+        except BaseException:
+            self._lock.close()
+            raise
 
     @property
     def notes(self) -> list[str]:
@@ -127,18 +136,23 @@ class LinearRoadRun:
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is over; whether it is. Raises what ended it or its input, if that was an error."""
         until = math.inf if seconds is None else time.monotonic() + seconds
-        while not self._run.wait(min(LOOK_SECONDS, max(0.0, until - time.monotonic()))):
-            if self.input.error is not None:
-                self.stop()
-                raise self.input.error
-            if time.monotonic() >= until:
-                return False
+        try:
+            while not self._run.wait(min(LOOK_SECONDS, max(0.0, until - time.monotonic()))):
+                if self.input.error is not None:
+                    self.stop()
+                    raise self.input.error
+                if time.monotonic() >= until:
+                    return False
+        except ArterialError:
+            self._lock.close()
+            raise
         return True
 
     def stop(self) -> None:
         """End it after the train at hand; the same command takes it up again."""
         self.input.stop()
         self._run.stop()
+        self._lock.close()
 
     def finish(self) -> dict[str, Any]:
         """Write the figures of a run that came to its end."""
@@ -148,6 +162,7 @@ class LinearRoadRun:
         with writing(self.options.out / RUN_FILE):
             (self.options.out / RUN_FILE).write_text(json.dumps(figures, indent=2) + "\n")
         self.input.close()
+        self._lock.close()
         return figures
 
     def _start(self, spark: SparkSession | None) -> Run:
@@ -268,6 +283,8 @@ def _claim(options: RunOptions, live: bool) -> bool:
 
 def clear(out: Path) -> None:
     """Remove what an earlier run left in an output folder, and nothing else."""
+    if (out / WORK).is_dir():
+        lock_checkpoint(out / WORK).close()  # refuses while another run is at work there
     shutil.rmtree(out / WORK, ignore_errors=True)
     for name in (RUN_FILE, REJECTS_FILE, THESIS_FILE, *(path.name for path in out.glob("output*.csv"))):
         (out / name).unlink(missing_ok=True)
