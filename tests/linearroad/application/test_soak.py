@@ -62,8 +62,8 @@ def test_memory_is_flat_and_the_checkpoint_grows_with_accounts_alone(tmp_path: P
     assert process.returncode == 0
     accounts = REPLICAS * _vehicles_since(city, 60 * MINUTES // 2)
     told = (
-        f"by period: memory {[m >> 20 for m in memory]} MiB, work folder {[d >> 20 for d in disk]} MiB in {files} files; "
-        f"{accounts:,} new accounts in the last two"
+        f"by period: memory {[m >> 20 for m in memory]} MiB, work folder {[d >> 20 for d in disk]} MiB "
+        f"in {files} files; {accounts:,} new accounts in the last two"
     )
     print(told)
     assert max(memory[2:]) <= 1.1 * memory[1], told
