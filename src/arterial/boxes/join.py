@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -61,10 +61,7 @@ class Join(Box):
         fields = [*left.schema]
         fields += [Field(name, right.schema[old]) for old, name in right_names(left, right)]
         fields.append(Field(self.time, time_field(left.time, left.schema[left.time]).type))
-        names = [field.name for field in fields]
-        for name in names:
-            if names.count(name) > 1:
-                raise NetworkError(f"the pair would have two columns {name!r}; rename one in a Map before the Join")
+        require_one_of_each(fields, "Join")
         return {OUT: Stream(Schema(tuple(fields)), self.time, True, left.keyed_by)}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
@@ -123,6 +120,14 @@ class Join(Box):
             columns[name] = left[column].gather(i) if side == LEFT else right[column].gather(j)
         true = truth(pl.DataFrame(columns), tree, len(i)).to_numpy()
         return i[true], j[true], times[true]
+
+
+def require_one_of_each(fields: Sequence[Field], box: str) -> None:
+    """Refuse a pair that would have two columns of one name."""
+    names = [field.name for field in fields]
+    for name in names:
+        if names.count(name) > 1:
+            raise NetworkError(f"the pair would have two columns {name!r}; rename one in a Map before the {box}")
 
 
 def both_sides(left: Schema, right: Schema) -> Schema:

@@ -14,7 +14,7 @@ from arterial.boxes._groups import codes, slots_of
 from arterial.boxes._order import Held, instants, require_alike, require_order
 from arterial.boxes._signed import as_time, in_order_of_telling, repeated, weights
 from arterial.boxes._table import KeyedTable
-from arterial.boxes.join import LEFT, RIGHT, both_sides
+from arterial.boxes.join import LEFT, RIGHT, both_sides, require_one_of_each
 from arterial.errors import NetworkError
 from arterial.network.box import OUT, SIGN, Box, Stream
 from arterial.network.expression import predicate
@@ -66,10 +66,7 @@ class Match(Box):
                     )
         fields = [field for field in left.schema if not (left.signed and field.name == SIGN)]
         fields += [Field(name, right.schema[old]) for old, name in pair_names(left, right)]
-        names = [field.name for field in fields]
-        for name in names:
-            if names.count(name) > 1:
-                raise NetworkError(f"the pair would have two columns {name!r}; rename one in a Map before the Match")
+        require_one_of_each(fields, "Match")
         return {OUT: lifted(Stream(Schema(tuple(fields)), left.time, True, left.keyed_by))}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:

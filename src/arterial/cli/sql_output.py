@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -38,7 +39,7 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-class Teller:
+class Teller(ABC):
     """Tells changes, somewhere; and writes them to a file, if there is one."""
 
     train_size = 20_000
@@ -70,9 +71,9 @@ class Teller:
             self._try(lambda: self._write(texts))
         return texts
 
+    @abstractmethod
     def show(self, answer: Answer, texts: pl.DataFrame) -> None:
         """Show the changes."""
-        raise NotImplementedError
 
     def verdict(self, answer: Answer, aside: int, seconds: float) -> None:
         """What it came to."""

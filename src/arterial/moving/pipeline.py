@@ -8,6 +8,7 @@ so that a GPAC box can stand at the bottom, in the middle or on top of a plan.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -136,9 +137,9 @@ class GpacBox(Box):
     takes_signed: ClassVar[bool] = True
 
     @property
+    @abstractmethod
     def query(self) -> Query:
         """The query that it keeps answering."""
-        raise NotImplementedError
 
     @property
     def focal_id(self) -> Id | None:

@@ -1,13 +1,11 @@
 """Answers on their way out: lines of the dialect, stamped with the time of emission, in the flat file of the paper.
 
 Each slot writes the answers of a step to a part, exactly once; the driver then appends the parts of the step to the
-flat file and removes them. A journal beside the file says through which step it is complete, and how long it is then:
-after a crash it is cut back to that.
+flat file and removes them.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from arterial.engine.sinks.appended import AppendedFiles
 from arterial.engine.sinks.sink import Delivery, Sink
 from arterial.linearroad.answers import ANSWER_SCHEMA
 from arterial.linearroad.application.clock import RunClock
@@ -73,35 +72,20 @@ class FlatFiles:
         with writing(self.folder):
             self.parts.mkdir(parents=True, exist_ok=True)
         self.files = {t: self.folder / name for t, name in self.dialect.file_names().items()}
-        self._journal = self.parts / "journal.json"
-        self.step = -1
-        sizes: dict[str, int] = {}
-        if self._journal.exists():
-            said = json.loads(self._journal.read_text())
-            self.step, sizes = said["step"], said["sizes"]
         with writing(self.folder):
-            for path in set(self.files.values()):
-                path.touch()
-                os.truncate(path, sizes.get(path.name, 0))
+            self._appended = AppendedFiles(sorted(set(self.files.values())), self.parts / "journal.json")
 
     def append(self, step: int) -> None:
         """Append the parts of a step, unless that was done before."""
         parts = sorted(self.parts.glob(f"step-{step:09d}-*.csv"))
-        if step > self.step and parts:
+        if step > self._appended.step and parts:
             with writing(self.folder):
-                for part in parts:
-                    with self.files[int(part.name.split("-")[2])].open("ab") as file:
-                        file.write(part.read_bytes())
-                self._note(step)
+                self._appended.append(step, ((self._file_of(part), part.read_bytes()) for part in parts))
         for part in parts:
             part.unlink()
 
-    def _note(self, step: int) -> None:
-        sizes = {path.name: path.stat().st_size for path in set(self.files.values())}
-        draft = self._journal.with_suffix(".part")
-        draft.write_text(json.dumps({"step": step, "sizes": sizes}))
-        draft.replace(self._journal)
-        self.step = step
+    def _file_of(self, part: Path) -> Path:
+        return self.files[int(part.name.split("-")[2])]
 
 
 def part_name(step: int, answer_type: int, slot: int) -> str:

@@ -1,19 +1,16 @@
 """The clock of a run: when each second of data is due, and so how late an answer is.
 
-The clock is a small file beside the checkpoint. It is started once, by whoever needs it first, and survives a restart:
-an outage makes answers late, it does not stop the time.
+It is started once, by whoever needs it first, and survives a restart: an outage makes answers late.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from arterial.engine.started import started
 from arterial.linearroad.pace import MAX, Pace
 
 
@@ -32,21 +29,14 @@ class RunClock:
 
     def start(self, at: float | None = None) -> Pace:
         """The pace of the run; the first call starts it, now or at a given time."""
-        if "pace" not in self.__dict__ and not self.path.exists():
-            draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-            draft.write_text(json.dumps({"started": time.time() if at is None else at}))
-            try:
-                os.link(draft, self.path)  # fails if another process was first
-            except FileExistsError:
-                pass
-            finally:
-                draft.unlink()
+        if "pace" not in self.__dict__:
+            started(self.path, at)
         return self.pace
 
     @cached_property
     def pace(self) -> Pace:
         """The pace of a run whose clock was started."""
-        return Pace(json.loads(self.path.read_text())["started"], self.begin, self.speed)
+        return Pace(started(self.path), self.begin, self.speed)
 
     def last_due(self, now: float) -> int:
         """The last second that is due by now."""

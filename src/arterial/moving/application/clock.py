@@ -1,17 +1,15 @@
 """When an instant of a file is due: at a pace that is kept, or at once.
 
-The clock is a small file beside the checkpoint. It is started once and survives a restart: an outage makes updates
-late, it does not stop the time.
+It is started once and survives a restart: an outage makes updates late.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from arterial.engine.started import started
 
 AT_ONCE = math.inf
 
@@ -32,20 +30,8 @@ class EventClock:
 
     def due(self, instant: int) -> float:
         """When an instant is due, in seconds since 1970; the clock was started."""
-        return self._started() + (instant - self.first) / self.ticks / self.speed
+        return started(self.path) + (instant - self.first) / self.ticks / self.speed
 
     def last_due(self, now: float) -> int:
         """The last instant that is due by now; the first call starts the clock."""
-        return self.first + math.floor((now - self._started()) * self.speed * self.ticks + 1e-6)
-
-    def _started(self) -> float:
-        if not self.path.exists():
-            draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-            draft.write_text(json.dumps({"started": time.time()}))
-            try:
-                os.link(draft, self.path)  # fails if another process was first
-            except FileExistsError:
-                pass
-            finally:
-                draft.unlink()
-        return float(json.loads(self.path.read_text())["started"])
+        return self.first + math.floor((now - started(self.path)) * self.speed * self.ticks + 1e-6)

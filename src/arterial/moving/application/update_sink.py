@@ -1,7 +1,6 @@
 """Updates on their way out: the task writes the lines of a step to a part, the driver appends the part to the file.
 
-A journal beside the parts says through which step the file is complete, and how long it is then: after a crash it is
-cut back to that, so every line is there once. It also keeps how late the lines came.
+The journal of the file also keeps how late the lines came.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from arterial.engine.sinks.appended import AppendedFiles
 from arterial.engine.sinks.sink import Delivery, Sink
 from arterial.errors import RunError
 from arterial.moving.application.clock import EventClock
@@ -67,29 +67,28 @@ class UpdateFile:
     path: Path
     parts: Path
     clock: EventClock
-    step: int = -1
-    size: int = 0
     updates: int = 0
     delays: dict[int, int] = field(default_factory=dict)
     """How many updates were so many hundredths of a second late."""
 
     def __post_init__(self) -> None:
-        journal = self.parts / "journal.json"
         try:
             self.parts.mkdir(parents=True, exist_ok=True)
-            if journal.exists():
-                said = json.loads(journal.read_text())
-                self.step, self.size, self.updates = said["step"], said["size"], said["updates"]
-                self.delays = {int(late): count for late, count in said["delays"].items()}
-            self.path.touch()
-            if self.path.stat().st_size < self.size:
-                raise RunError(
-                    f"{self.path}: is shorter than the run left it, so it cannot go on there. Give a new folder as "
-                    "--checkpoint to begin from the start."
-                )
-            os.truncate(self.path, self.size)
+            self._appended = AppendedFiles([self.path], self.parts / "journal.json")
         except OSError as fault:
             raise _cannot_write(Path(fault.filename or self.path), fault) from None
+        self.updates = self._appended.kept.get("updates", 0)
+        self.delays = {int(late): count for late, count in self._appended.kept.get("delays", {}).items()}
+
+    @property
+    def step(self) -> int:
+        """The last step whose updates are in the file."""
+        return self._appended.step
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file has."""
+        return self._appended.sizes[self.path.name]
 
     def append(self, step: int) -> None:
         """Append the part of a step, unless that was done before."""
@@ -98,11 +97,9 @@ class UpdateFile:
             return
         try:
             if step > self.step:
-                with self.path.open("ab") as file:
-                    file.write(part.read_bytes())
-                    self.size = file.tell()
-                self._count_delays(json.loads(part.with_suffix(".json").read_text()))
-                self._note(step)
+                self._count_delays(**json.loads(part.with_suffix(".json").read_text()))
+                kept = {"updates": self.updates, "delays": self.delays}
+                self._appended.append(step, [(self.path, part.read_bytes())], kept)
             part.unlink()
             part.with_suffix(".json").unlink()
         except OSError as fault:
@@ -117,20 +114,13 @@ class UpdateFile:
                 return round(late * BIN, 2)
         return 0.0
 
-    def _count_delays(self, said: dict[str, list[int]]) -> None:
+    def _count_delays(self, born: float, instants: list[int], counts: list[int]) -> None:
         now = time.time()
-        for instant, count in zip(said["instants"], said["counts"], strict=True):
-            due = said["born"] if self.clock.runs_freely else self.clock.due(instant)
-            late = max(0, round((now - due) / BIN))  # type: ignore[operator]
+        for instant, count in zip(instants, counts, strict=True):
+            due = born if self.clock.runs_freely else self.clock.due(instant)
+            late = max(0, round((now - due) / BIN))
             self.delays[late] = self.delays.get(late, 0) + count
             self.updates += count
-
-    def _note(self, step: int) -> None:
-        draft = self.parts / "journal.part"
-        said = {"step": step, "size": self.size, "updates": self.updates, "delays": self.delays}
-        draft.write_text(json.dumps(said))
-        draft.replace(self.parts / "journal.json")
-        self.step = step
 
 
 def part_name(step: int) -> str:

@@ -1,0 +1,48 @@
+"""Files that the driver appends to, step by step: each piece is there once, whatever is repeated after a crash.
+
+A journal says through which step the files are complete, and how long they are then. It is written after the pieces
+and before Spark commits the step; the next start cuts the files back to it, and Spark repeats the step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from arterial.errors import RunError
+
+
+class AppendedFiles:
+    """The files and their journal. `kept` is what their owner wants to find again with it; what JSON can hold."""
+
+    def __init__(self, files: Sequence[Path], journal: Path) -> None:
+        self._files, self._journal = files, journal
+        self.step = -1
+        self.kept: dict[str, Any] = {}
+        self.sizes = dict.fromkeys((path.name for path in files), 0)
+        if journal.exists():
+            said = json.loads(journal.read_text())
+            self.step, self.sizes, self.kept = said["step"], said["sizes"], said["kept"]
+        for path in files:
+            path.touch()
+            size = self.sizes[path.name]
+            if path.stat().st_size < size:
+                raise RunError(
+                    f"{path}: is shorter than the run left it, so it cannot go on there. Begin anew in another folder."
+                )
+            os.truncate(path, size)
+
+    def append(self, step: int, pieces: Iterable[tuple[Path, bytes]], kept: dict[str, Any] | None = None) -> None:
+        """Append the pieces of a step that was not appended before."""
+        for path, piece in pieces:
+            with path.open("ab") as file:
+                file.write(piece)
+        self.kept = kept or {}
+        self.sizes = {path.name: path.stat().st_size for path in self._files}
+        draft = self._journal.with_suffix(".part")
+        draft.write_text(json.dumps({"step": step, "sizes": self.sizes, "kept": self.kept}))
+        draft.replace(self._journal)
+        self.step = step
