@@ -62,7 +62,7 @@ def test_a_consignment_comes_back_as_it_was() -> None:
         Parcel(7, 1, 1, Train(SCHEMA.empty(), BEGIN)),
         Parcel(7, 2, 1, Train(FRAME_OF_ALL.filter(pl.col("a").is_null()), END)),
     )
-    packed = pack(Consignment(12, 0, 3.5, parcels), CHANNELS)
+    packed = b"".join(pack(Consignment(12, 0, 3.5, parcels), CHANNELS))
     assert address(packed) == (0, 1)
     got = unpack(packed, CHANNELS)
     assert (got.step, got.level, got.born) == (12, 0, 3.5)
@@ -79,7 +79,7 @@ def test_a_consignment_comes_back_as_it_was() -> None:
 
 def test_columns_in_another_order_are_put_right() -> None:
     parcel = Parcel(7, 0, 0, Train(FRAME_OF_ALL.select(reversed(FRAME_OF_ALL.columns)), 3))
-    (got,) = unpack(pack(Consignment(1, 0, 0.0, (parcel,)), CHANNELS), CHANNELS).parcels
+    (got,) = unpack(b"".join(pack(Consignment(1, 0, 0.0, (parcel,)), CHANNELS)), CHANNELS).parcels
     assert got.train.tuples.equals(FRAME_OF_ALL, null_equal=True)
 
 
@@ -90,7 +90,7 @@ def test_a_few_texts_of_a_large_train_are_small() -> None:
         {"time": range(10_000), "text": [f"a text that is longer than twelve bytes {i}" for i in range(10_000)]}
     )
     parcel = Parcel(7, 0, 0, Train(large.filter(pl.col("time") % 1000 == 0), 3))
-    assert len(pack(Consignment(1, 0, 0.0, (parcel,)), channels)) < 3000
+    assert len(b"".join(pack(Consignment(1, 0, 0.0, (parcel,)), channels))) < 3000
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_narrow_columns_come_back_wide(kind: str, spread: str) -> None:
     column = whole != 0 if kind == "bool" else whole.cast(schema["value"].polars)
     tuples = pl.DataFrame({"time": order, "value": column})
     channels = {7: Channel(7, Port("a", "out"), Stream(schema, "time"), -1, 0, Where.ONE, Route.FIRST, Merge.SEQUENCE)}
-    packed = pack(Consignment(1, 0, 0.0, (Parcel(7, 0, 0, Train(tuples, 3)),)), channels)
+    packed = b"".join(pack(Consignment(1, 0, 0.0, (Parcel(7, 0, 0, Train(tuples, 3)),)), channels))
     (got,) = unpack(packed, channels).parcels
     assert got.train.tuples.equals(tuples, null_equal=True)
     assert got.train.tuples.schema == tuples.schema

@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from arterial.engine.shelf import PLACE, clear_shelf, make_shelf
+from arterial.engine.memory import MemoryFolder
+from arterial.engine.shelf import PLACE
 from arterial.engine.state import SlotState, forget_cache
 
 
@@ -133,9 +134,9 @@ def test_a_memo_is_kept_only_while_this_worker_has_the_slot(store: Store) -> Non
 
 
 def test_another_worker_finds_chunks_on_the_shelf(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(PLACE, raising=False)
-    folder = make_shelf()
-    assert folder is not None
+    shelf = MemoryFolder.make("shelf")
+    assert shelf is not None
+    monkeypatch.setenv(PLACE, str(shelf.path))
     try:
         slot = store.open()
         slot.of("sum").put("table", "a", LARGE)
@@ -160,7 +161,7 @@ def test_another_worker_finds_chunks_on_the_shelf(store: Store, monkeypatch: pyt
         slot = store.open()
         slot.of("sum").drop("table", "b")
         slot.save()
-        assert len(list(folder.iterdir())) == 1
+        assert len([path for path in shelf.path.iterdir() if path.name != "lock"]) == 1
     finally:
-        clear_shelf(folder)
-    assert not folder.exists()
+        shelf.remove()
+    assert not shelf.path.exists()

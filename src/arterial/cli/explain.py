@@ -71,8 +71,8 @@ def _spark_plan(plan: Plan) -> str:
     from arterial.engine.work import Work
 
     session = spark_session("arterial explain", settings={"spark.sql.shuffle.partitions": str(plan.shards)})
-    work = PackedWork.of(Work("explain", plan, {}, {}, FAIL, ""))
     with tempfile.TemporaryDirectory() as folder:
+        work = PackedWork.of(Work("explain", plan, {}, {}, FAIL, ""), Path(folder))
         rows = add_levels(read_sources(session, work, Path(folder), 1), work, len(plan.levels))
         text: str = rows._jdf.queryExecution().logical().toString()
     session.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import polars as pl
 
@@ -50,11 +51,16 @@ def receive(channel: Channel, parcels: Sequence[Parcel], state: State) -> Train:
     if channel.merge is Merge.VALUES:
         # The order within one sender is as arbitrary as the number of shards, so even a single part is put in order.
         tuples = by_time_and_value(tuples, channel.stream)
-    elif channel.merge is Merge.TIME and len(parts) > 1:
+    elif channel.merge is Merge.TIME and not _follow_each_other(parts, channel.stream.time):
         tuples = tuples.sort(channel.stream.time, maintain_order=True)
     if all(train.through == through for train in trains) and kept is None:
         return Train(tuples, through)
     return hold_back(tuples, through, channel.stream, state)
+
+
+def _follow_each_other(parts: Sequence[pl.DataFrame], time: str) -> bool:
+    """Whether no part begins before the one in front of it ends; each is in order."""
+    return all(one[time][-1] <= other[time][0] for one, other in pairwise(parts))
 
 
 def hold_back(tuples: pl.DataFrame, through: int, stream: Stream, state: State) -> Train:

@@ -8,6 +8,7 @@ collection. Polars is not among them: it starts threads, which a fork would lose
 from __future__ import annotations
 
 import gc
+import os
 import socket
 
 import numpy  # noqa: F401
@@ -18,7 +19,8 @@ import pyspark.sql.streaming.stateful_processor
 import pyspark.worker  # noqa: F401
 from pyspark import daemon
 
-from arterial.engine.shelf import clear_shelf, make_shelf
+from arterial.engine.memory import MemoryFolder
+from arterial.engine.shelf import PLACE
 
 _run_worker = daemon.worker
 
@@ -33,10 +35,13 @@ def _worker(sock: socket.socket, authenticated: bool) -> int:
 
 if __name__ == "__main__":
     daemon.worker = _worker
-    shelf = make_shelf()
+    shelf = MemoryFolder.make("shelf")
+    if shelf:
+        os.environ[PLACE] = str(shelf.path)
     gc.collect()
     gc.freeze()
     try:
         daemon.manager()
     finally:
-        clear_shelf(shelf)
+        if shelf:
+            shelf.remove()

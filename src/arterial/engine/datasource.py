@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def read_sources(spark: SparkSession, work: PackedWork, folder: Path, train_size: int) -> DataFrame:
     """The packed trains of all sources, already sent through the head of the plan."""
-    name = f"arterial_{work.digest[:16]}"
+    name = f"arterial_{work.run[:16]}"
     stops = read_control(folder).stop
 
     class RunSource(DataSource):

@@ -1,5 +1,8 @@
 """A run's work, pickled for tasks and planners; unpickled once a process.
 
+It lies in files beside the checkpoint, and tasks carry only where: Spark sends what a task carries with every task, and
+cannot send more than a megabyte to a source.
+
 Spark starts several short-lived Python processes for a query, and each unpickles what it is given. So this module, and
 those of what Spark holds (`datasource`, `step`), import little; the boxes are loaded where they run.
 """
@@ -7,13 +10,15 @@ those of what Spark holds (`datasource`, `step`), import little; the boxes are l
 from __future__ import annotations
 
 import gc
-import hashlib
+import shutil
 import sys
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from arterial.engine.control import write_whole
 
 if TYPE_CHECKING:
     from arterial.engine.sources.source import Source
@@ -28,37 +33,45 @@ _sources: dict[str, Mapping[str, Source]] = {}
 
 @dataclass(frozen=True)
 class PackedWork:
-    """A run's work, and its sources alone for those who only plan; later versions lie in files of a folder."""
+    """Where a run's work lies: all versions of it, and its sources alone for those who only plan."""
 
-    packed: bytes
-    packed_sources: bytes
+    run: str
     shards: int
-    digest: str
     version: int
+    """The version that the run began with."""
     folder: str
 
     @classmethod
-    def of(cls, work: Work, folder: str = "") -> PackedWork:
-        """Pickle it, with the classes that only the user's script knows."""
+    def of(cls, work: Work, checkpoint: Path) -> PackedWork:
+        """Pickle it into the checkpoint, in the place of what earlier runs left there."""
+        from pyspark import cloudpickle
+
+        folder = checkpoint / "works"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        packed = cls(work.run, work.plan.shards, work.version, str(folder))
+        packed.add(work)
+        sources: bytes = cloudpickle.dumps(dict(work.sources))  # type: ignore[no-untyped-call]
+        write_whole(packed._sources_file, sources)
+        return packed
+
+    def add(self, work: Work) -> None:
+        """Pickle a version of it, with the classes that only the user's script knows."""
         from pyspark import cloudpickle
 
         members = [*work.plan.network.boxes, *work.sources.values(), *work.sinks.values()]
         for module in {type(member).__module__ for member in members}:
             if _only_here(module):
                 cloudpickle.register_pickle_by_value(sys.modules[module])  # type: ignore[no-untyped-call]
-        packed: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
-        sources: bytes = cloudpickle.dumps(dict(work.sources))  # type: ignore[no-untyped-call]
-        return cls(packed, sources, work.plan.shards, hashlib.sha256(packed).hexdigest(), work.version, folder)
+        write_whole(self._file(work.version), cloudpickle.dumps(work))  # type: ignore[no-untyped-call]
 
     def load(self, version: int | None = None) -> Work:
-        """Unpickle it; once in each process, so that what boxes prepare for themselves is kept."""
-        wanted = (self.digest, self.version if version is None else version)
+        """Unpickle a version; once in each process, so that what boxes prepare for themselves is kept."""
+        wanted = (self.run, self.version if version is None else version)
         if wanted not in _works:
             from pyspark import cloudpickle
 
-            packed = self.packed
-            if wanted[1] != self.version:
-                packed = work_file(self.folder, *wanted).read_bytes()
+            packed = self._file(wanted[1]).read_bytes()
             _works.clear()
             _works[wanted] = cloudpickle.loads(packed)
             # A worker collects garbage after every task: what it keeps for the whole run need not be looked at again.
@@ -67,17 +80,20 @@ class PackedWork:
 
     def sources(self) -> Mapping[str, Source]:
         """The sources, without the boxes."""
-        if self.digest not in _sources:
+        if self.run not in _sources:
             from pyspark import cloudpickle
 
+            packed = self._sources_file.read_bytes()
             _sources.clear()
-            _sources[self.digest] = cloudpickle.loads(self.packed_sources)
-        return _sources[self.digest]
+            _sources[self.run] = cloudpickle.loads(packed)
+        return _sources[self.run]
 
+    def _file(self, version: int) -> Path:
+        return Path(self.folder) / f"{version:04d}.pickle"
 
-def work_file(folder: str, digest: str, version: int) -> Path:
-    """Where the tasks of a run find another version of its work."""
-    return Path(folder) / "works" / f"{digest[:16]}-{version:04d}.pickle"
+    @property
+    def _sources_file(self) -> Path:
+        return Path(self.folder) / "sources.pickle"
 
 
 def _only_here(module: str) -> bool:

@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 from arterial.engine.arrivals import Parcel
+from arterial.engine.handover import TICKET, address_of_ticket
 from arterial.engine.narrow import Hint, narrow, narrow_types, widen
 from arterial.engine.pieces import PIECE, address_of_piece
 from arterial.engine.plan import Channel
@@ -48,8 +49,8 @@ class Consignment:
     """The version of the network that it belongs to."""
 
 
-def pack(consignment: Consignment, channels: Mapping[int, Channel]) -> bytes:
-    """A consignment as bytes."""
+def pack(consignment: Consignment, channels: Mapping[int, Channel], *, narrowed: bool = True) -> list[Any]:
+    """A consignment as bytes in several parts, which are not put together yet."""
     parts: list[Any] = []
     listed = []
     for parcel in consignment.parcels:
@@ -57,7 +58,7 @@ def pack(consignment: Consignment, channels: Mapping[int, Channel]) -> bytes:
         hints: list[Hint] = []
         if len(parcel.train):
             schema = channels[parcel.channel].stream.schema
-            tuples, hints = narrow(parcel.train.tuples, schema)
+            tuples, hints = narrow(parcel.train.tuples, schema) if narrowed else (parcel.train.tuples, [])
             packed = pack_tuples(tuples, schema, hints)
         parts.append(packed)
         listed.append([parcel.channel, parcel.sender, parcel.receiver, parcel.train.through, hints, len(packed)])
@@ -68,10 +69,10 @@ def pack(consignment: Consignment, channels: Mapping[int, Channel]) -> bytes:
         "born": consignment.born,
         "parcels": listed,
     }
-    return _join(CONSIGNMENT, header, parts)
+    return _aligned(CONSIGNMENT, header, parts)
 
 
-def unpack(packed: bytes, channels: Mapping[int, Channel]) -> Consignment:
+def unpack(packed: bytes | pa.Buffer, channels: Mapping[int, Channel]) -> Consignment:
     """The consignment that was packed; its tuples lie in the given bytes."""
     header, parts = _part(packed, lambda header: [length for *_, length in header["parcels"]])
     parcels = []
@@ -86,6 +87,8 @@ def address(packed: bytes) -> tuple[int, int]:
     """The level and the version of the network that packed bytes are for; notes are for no level: -1."""
     if packed[:4] in (NOTE, FRAME):
         return -1, 0
+    if packed[:4] == TICKET:
+        return address_of_ticket(packed)
     if packed[:4] == PIECE:
         return address_of_piece(packed)
     length = _LENGTH.unpack_from(packed, 4)[0]
@@ -165,6 +168,10 @@ def unpack_chunk(packed: bytes | pa.Buffer) -> Chunk:
 
 
 def _join(magic: bytes, header: Mapping[str, Any], parts: Sequence[Any]) -> bytes:
+    return b"".join(_aligned(magic, header, parts))
+
+
+def _aligned(magic: bytes, header: Mapping[str, Any], parts: Sequence[Any]) -> list[Any]:
     """Magic, length of the header, header, then each part at a multiple of 64."""
     text = json.dumps(header, separators=(",", ":")).encode()
     pieces: list[Any] = [magic, _LENGTH.pack(len(text)), text]
@@ -172,7 +179,7 @@ def _join(magic: bytes, header: Mapping[str, Any], parts: Sequence[Any]) -> byte
     for part in parts:
         pieces += [bytes(-at % _ALIGN), part]
         at += -at % _ALIGN + len(part)
-    return b"".join(pieces)
+    return pieces
 
 
 def _part(packed: bytes | pa.Buffer, lengths: Any) -> tuple[dict[str, Any], list[pa.Buffer]]:

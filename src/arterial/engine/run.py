@@ -6,7 +6,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from threading import Event, Thread
@@ -19,6 +19,7 @@ from arterial.engine.datasource import read_sources
 from arterial.engine.failures import FAIL
 from arterial.engine.lock import lock_checkpoint, note_owner
 from arterial.engine.manifest import Made, check_manifest, write_manifest
+from arterial.engine.memory import MemoryFolder
 from arterial.engine.packed import PackedWork
 from arterial.engine.packing import NOTE, unpack_note, unpack_tuples
 from arterial.engine.plan import Plan
@@ -115,6 +116,10 @@ class Run:
     ) -> None:
         self._after_step = after_step
         self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
+        on_one_machine = str(session.sparkContext.master).startswith("local")
+        self._memory = MemoryFolder.make("handover") if on_one_machine else None
+        if self._memory:
+            work = replace(work, memory=str(self._memory.path))
         self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
         self._levels, self._works = levels, {work.version: work}
         self.notices = tuple(text for source in work.sources.values() for text in source.notices)
@@ -123,7 +128,7 @@ class Run:
         for marker in (ENDED, STOPPED):
             (folder / marker).unlink(missing_ok=True)
         control.switch(folder, work.version)
-        self._packed = PackedWork.of(work, str(folder))
+        self._packed = PackedWork.of(work, folder)
         for version, network in kept_networks(folder).items():
             if version != work.version:
                 plan = plan_run(network, work.plan.shards, work.sources, frames)
@@ -244,6 +249,8 @@ class Run:
         finally:
             if framed:
                 rows.unpersist()
+            if self._memory:
+                self._memory.empty()
         if not receipts:
             # Spark runs a first step even for a source that is paused and gives nothing; it is none of ours.
             return
@@ -281,6 +288,8 @@ class Run:
         except Exception as trouble:
             self._error = as_run_error(trouble, self._folder)
         finally:
+            if self._memory:
+                self._memory.remove()
             self._lock.close()
             self._over.set()
 

@@ -12,36 +12,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 
+from arterial.engine.memory import has_room
+
 PLACE = "ARTERIAL_SHELF"
 """The environment variable by which a daemon tells its workers where the shelf is."""
 
-_MEMORY = Path("/dev/shm")
 _LABEL_BYTES = 64
-_LEAST_FREE = 0.25
-"""The share of the shared memory that is left to others."""
-
-
-def make_shelf() -> Path | None:
-    """An empty shelf for the workers that this process will fork, if there is shared memory."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="arterial-shelf-", dir=_MEMORY))
-    except OSError:
-        return None
-    os.environ[PLACE] = str(folder)
-    return folder
-
-
-def clear_shelf(folder: Path | None) -> None:
-    """Remove a shelf."""
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def lay(owner: str, key: str, stamp: str, packed: bytes) -> None:
@@ -51,8 +32,7 @@ def lay(owner: str, key: str, stamp: str, packed: bytes) -> None:
     path = _path(folder, owner, key)
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        room = os.statvfs(folder)
-        if room.f_bavail < _LEAST_FREE * room.f_blocks:
+        if not has_room(folder, len(packed)):
             return
         with draft.open("wb") as file:
             file.write(stamp.encode().ljust(_LABEL_BYTES))

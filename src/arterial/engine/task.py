@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from arterial.engine.arrivals import Parcel
+from arterial.engine.carriage import from_rows, to_rows
 from arterial.engine.failures import Reject
 from arterial.engine.packed import PackedWork
-from arterial.engine.packing import FRAME, NOTE, Consignment, address, pack, pack_note, pack_tuples, unpack
-from arterial.engine.pieces import cut, whole
+from arterial.engine.packing import FRAME, NOTE, Consignment, address, pack_note, pack_tuples
 from arterial.engine.plan import HEAD
 from arterial.engine.sinks.sink import Delivery
 from arterial.engine.sources.source import Part, Progress
@@ -70,7 +70,7 @@ def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes]
     work = packed_work.load(versions[0])
     slot = work.keys.index(key)
     to_here = [packed for packed, (to, _) in zip(arrived, addresses, strict=True) if to == level]
-    mine = [unpack(packed, work.channels) for packed in whole(to_here)]
+    mine = from_rows(work, to_here)
     state = SlotState((work.run, level, slot), store)
     step = Step(mine[0].step, slot, min(consignment.born for consignment in mine))
     parcels = [parcel for consignment in mine for parcel in consignment.parcels]
@@ -132,15 +132,15 @@ def fed_by(work: Work, box: str) -> Port:
 
 
 def _consignments(work: Work, from_level: int, step: Step, parcels: list[Parcel]) -> list[Row]:
-    """All that goes to the same slot of the same level, in one row, or in several if it is long."""
+    """All that goes to the same slot of the same level, in one consignment."""
     together: dict[tuple[int, int], list[Parcel]] = {}
     for parcel in parcels:
         together.setdefault((work.channels[parcel.channel].to_level, parcel.receiver), []).append(parcel)
     sender = (from_level - HEAD) * work.plan.shards + step.slot
     rows: list[Row] = []
     for (level, receiver), some in together.items():
-        packed = pack(Consignment(step.number, level, step.born, tuple(some), work.version), work.channels)
-        rows += [(work.keys[receiver], row) for row in cut(packed, level, work.version, sender)]
+        consignment = Consignment(step.number, level, step.born, tuple(some), work.version)
+        rows += [(work.keys[receiver], row) for row in to_rows(work, consignment, sender)]
     return rows
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from arterial.engine.control import write_whole
-from arterial.engine.packed import PackedWork, work_file
+from arterial.engine.packed import PackedWork
 from arterial.engine.plan import Plan, Superbox
 from arterial.engine.work import Work
 from arterial.errors import RunError
@@ -69,9 +69,7 @@ def kept_networks(folder: Path) -> Mapping[int, NetworkValue]:
 def offer(packed: PackedWork, work: Work, version: int, plan: Plan, sinks: Mapping[str, Any]) -> Work:
     """Put another version where the tasks of a run find it."""
     another = replace(work, version=version, plan=plan, sinks=sinks)
-    path = work_file(packed.folder, packed.digest, version)
-    path.parent.mkdir(exist_ok=True)
-    write_whole(path, PackedWork.of(another, packed.folder).packed)
+    packed.add(another)
     return another
 
 

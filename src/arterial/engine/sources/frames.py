@@ -18,18 +18,18 @@ import polars as pl
 import pyarrow as pa
 
 from arterial.engine.arrivals import Parcel
+from arterial.engine.carriage import to_rows
 from arterial.engine.compile import raw_port
 from arterial.engine.crossing import errors_for_the_driver
 from arterial.engine.packed import ROW_SCHEMA, PackedWork
-from arterial.engine.packing import Consignment, pack
+from arterial.engine.packing import Consignment
+from arterial.engine.task import record_batch
 from arterial.errors import RunError
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, Train
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_ROWS = pa.schema([("slot", pa.int32()), ("packed", pa.binary())])
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,5 @@ def _pack(
         tuples = frame.cast(pl.Schema(schema.polars()))
         sender = (context.partitionId() << 20) + number
         parcel = Parcel(channel.number, sender, 0, Train(tuples, BEGIN))
-        row = pack(Consignment(step, 0, time.time(), (parcel,), work.version), work.channels)
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([work.keys[0]], pa.int32()), pa.array([row], pa.binary())], schema=_ROWS
-        )
+        rows = to_rows(work, Consignment(step, 0, time.time(), (parcel,), work.version), sender)
+        yield record_batch([(work.keys[0], row) for row in rows])

@@ -1,0 +1,176 @@
+"""Consignments handed over in shared memory, and the folders there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+from arterial import Network
+from arterial.engine import handover
+from arterial.engine.arrivals import Parcel
+from arterial.engine.carriage import from_rows, to_rows
+from arterial.engine.compile import compile_network
+from arterial.engine.failures import FAIL
+from arterial.engine.handover import LEAST_BYTES, TICKET
+from arterial.engine.inprocess import InProcess
+from arterial.engine.memory import MemoryFolder
+from arterial.engine.packing import Consignment, address
+from arterial.engine.pieces import PIECE, PIECE_BYTES
+from arterial.engine.run import Settings, run
+from arterial.engine.sinks.memory import MemorySink
+from arterial.engine.sources.memory import MemorySource
+from arterial.engine.work import Work
+from arterial.network.network import NetworkValue
+from arterial.network.train import END, Train
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def folder() -> Iterator[MemoryFolder]:
+    made = MemoryFolder.make("test")
+    assert made is not None, "this machine has no shared memory"
+    yield made
+    made.remove()
+
+
+def _network() -> NetworkValue:
+    net = Network("sums")
+    source = net.source("reports", {"time": "int64", "key": "int32", "value": "int64"})
+    source.group_by("key").tumble("minutes", every=60, total="sum(value)").output("out")
+    return net.value
+
+
+def _reports(count: int) -> pl.DataFrame:
+    order = np.arange(count)
+    return pl.DataFrame({"time": order // 100, "key": (order * 7 % 30).astype(np.int32), "value": order * 10**9})
+
+
+def _work(memory: str) -> Work:
+    return Work("run", compile_network(_network(), 2), {}, {}, FAIL, "", memory=memory)
+
+
+def _consignment(work: Work, count: int) -> Consignment:
+    (number,) = work.channels
+    return Consignment(4, 0, 1.5, (Parcel(number, 0, 1, Train(_reports(count), 99)),), 3)
+
+
+def _check(got: Consignment, expected: Consignment) -> None:
+    assert (got.step, got.level, got.born, got.version) == (4, 0, 1.5, 3)
+    assert got.parcels[0].train.through == 99
+    assert got.parcels[0].train.tuples.equals(expected.parcels[0].train.tuples)
+
+
+def test_long_ones_lie_in_memory_and_a_ticket_goes(folder: MemoryFolder) -> None:
+    work = _work(str(folder.path))
+    sent = _consignment(work, 50_000)
+    (row,) = to_rows(work, sent, sender=0)
+    assert row[:4] == TICKET
+    assert len(row) < 100
+    assert address(row) == (0, 3)
+    for _ in range(2):  # a task that is repeated finds it again
+        (got,) = from_rows(work, [row])
+        _check(got, sent)
+    folder.empty()
+    _check(got, sent)  # who has it keeps it
+    with pytest.raises(FileNotFoundError):
+        from_rows(work, [row])
+
+
+def test_short_ones_go_as_they_are(folder: MemoryFolder) -> None:
+    work = _work(str(folder.path))
+    sent = _consignment(work, LEAST_BYTES // 100)
+    (row,) = to_rows(work, sent, sender=0)
+    assert row[:4] not in (TICKET, PIECE)
+    _check(from_rows(work, [row])[0], sent)
+    assert [path.name for path in folder.path.iterdir()] == ["lock"]
+
+
+def test_without_memory_they_go_in_pieces() -> None:
+    work = _work("")
+    sent = _consignment(work, 300_000)
+    rows = to_rows(work, sent, sender=0)
+    assert len(rows) > 1
+    assert max(map(len, rows)) < PIECE_BYTES + 64
+    _check(from_rows(work, rows)[0], sent)
+
+
+def test_when_the_memory_is_full_they_go_in_pieces(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = _work(str(folder.path))
+    sent = _consignment(work, 300_000)
+    monkeypatch.setattr(handover, "has_room", lambda folder, size: False)
+    assert {row[:4] for row in to_rows(work, sent, sender=0)} == {PIECE}
+    monkeypatch.undo()
+
+    def full(file: int, data: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    rows = to_rows(work, sent, sender=0)
+    monkeypatch.undo()
+    assert {row[:4] for row in rows} == {PIECE}
+    assert [path.name for path in folder.path.iterdir()] == ["lock"]
+    _check(from_rows(work, rows)[0], sent)
+
+
+def test_a_folder_whose_process_was_killed_is_removed(folder: MemoryFolder) -> None:
+    script = (
+        "from arterial.engine.memory import MemoryFolder\n"
+        "folder = MemoryFolder.make('test')\n"
+        "(folder.path / 'something').write_bytes(bytes(1000))\n"
+        "print(folder.path, flush=True)\n"
+        "input()"
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    theirs = Path(child.stdout.readline().strip())
+    other = MemoryFolder.make("test")
+    assert other is not None
+    other.remove()
+    assert theirs.exists(), "its process lives"
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate()
+    other = MemoryFolder.make("test")
+    assert other is not None
+    other.remove()
+    assert not theirs.exists()
+    assert folder.path.exists()
+
+
+def test_a_run_hands_over_and_leaves_nothing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed_over: list[int] = []
+    folders: set[Path] = set()
+    empty = MemoryFolder.empty
+
+    def watched(self: MemoryFolder) -> None:
+        handed_over.append(len([path for path in self.path.iterdir() if path.name != "lock"]))
+        folders.add(self.path)
+        empty(self)
+
+    monkeypatch.setattr(MemoryFolder, "empty", watched)
+    tuples = _reports(60_000)
+    cuts = [tuples.head(30_000), tuples.slice(30_000, 10), tuples.slice(30_010)]
+    steps = [Train(part, END if n == 2 else int(part["time"][-1]) - 1) for n, part in enumerate(cuts)]
+    sink = MemorySink()
+    running = run(
+        _network(), {"reports": MemorySource(steps)}, {"out": sink}, tmp_path / "c", Settings(shards=2), spark=spark
+    )
+    assert running.wait(300)
+    expected = InProcess(_network(), ordered_sources=["reports"]).run([{"reports": train} for train in steps])["out"]
+    order = ["time", "key"]
+    assert sink.read().sort(order).equals(expected.sort(order))
+    assert handed_over == [2, 0, 2]  # each slot reads its own keys; ten tuples are too few
+    assert len(folders) == 1
+    assert not any(path.exists() for path in folders)
