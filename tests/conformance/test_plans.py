@@ -52,6 +52,7 @@ def test_with_all_moves_told_positions_can_be_read_too(plan: Plan, seed: int) ->
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3000)
 @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_many_plans(data: st.DataObject) -> None:

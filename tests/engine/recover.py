@@ -18,7 +18,9 @@ from arterial.engine.sinks.files import FileSink
 from arterial.engine.sources.files import FileSource
 from arterial.errors import ArterialError
 
-TRAIN_SIZE = 300
+# Long enough that trains are handed over in shared memory.
+TRAIN_SIZE = 20_000
+SECONDS_PER_TRAIN = 60
 
 
 def network() -> Network:
@@ -38,7 +40,11 @@ def tuples(count: int) -> pl.DataFrame:
     """The stream."""
     order = pl.int_range(count, eager=True)
     return pl.DataFrame(
-        {"time": order // 5, "key": ((order * 7919) % 13).cast(pl.Int32), "value": (order * 31 + order // 7) % 101}
+        {
+            "time": order * SECONDS_PER_TRAIN // TRAIN_SIZE,
+            "key": ((order * 7919) % 211).cast(pl.Int32),
+            "value": (order * 31 + order // 7) % 101,
+        }
     )
 
 

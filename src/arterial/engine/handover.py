@@ -1,5 +1,4 @@
-"""Long consignments handed over in shared memory: where sender and receiver are on one machine, only a ticket crosses
-Spark.
+"""Long consignments handed over in shared memory: on one machine only a ticket crosses Spark (decision 17).
 
 On its way through Spark a row is copied a dozen times, in Python, in Java and in Python again. A ticket names a file
 that the sender wrote and the receiver maps. The driver empties the folder when all tasks of a step are done, so a task

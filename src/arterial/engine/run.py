@@ -147,6 +147,7 @@ class Run:
             writer = writer.option("checkpointLocation", str(folder.parent / "spark"))
             self._query = writer.foreachBatch(self._finish_step).start()
         except Exception as trouble:
+            self._clear_memory()
             raise as_run_error(trouble, self._folder) from None
         finally:
             session.conf.set("spark.sql.shuffle.partitions", shuffle)
@@ -288,10 +289,13 @@ class Run:
         except Exception as trouble:
             self._error = as_run_error(trouble, self._folder)
         finally:
-            if self._memory:
-                self._memory.remove()
+            self._clear_memory()
             self._lock.close()
             self._over.set()
+
+    def _clear_memory(self) -> None:
+        if self._memory:
+            self._memory.remove()
 
 
 def plan_run(
