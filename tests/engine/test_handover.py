@@ -57,7 +57,7 @@ def _reports(count: int) -> pl.DataFrame:
 
 
 def _work(memory: str) -> Work:
-    return Work("run", compile_network(_network(), 2), {}, {}, FAIL, "", memory=memory)
+    return Work("run", compile_network(_network(), 2), {}, {}, FAIL, rejects="", chunks="", memory=memory)
 
 
 def _consignment(work: Work, count: int) -> Consignment:

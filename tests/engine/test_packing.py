@@ -103,7 +103,7 @@ def test_a_few_texts_of_a_large_train_are_small() -> None:
     ],
 )
 def test_a_chunk_comes_back_as_it_was(chunk: pl.DataFrame | dict[str, np.ndarray]) -> None:
-    got = unpack_chunk(pack_chunk(chunk))
+    got = unpack_chunk(b"".join(pack_chunk(chunk)))
     if isinstance(chunk, pl.DataFrame):
         assert isinstance(got, pl.DataFrame)
         assert got.equals(chunk, null_equal=True)

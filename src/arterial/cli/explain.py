@@ -72,7 +72,7 @@ def _spark_plan(plan: Plan) -> str:
 
     session = spark_session("arterial explain", settings={"spark.sql.shuffle.partitions": str(plan.shards)})
     with tempfile.TemporaryDirectory() as folder:
-        work = PackedWork.of(Work("explain", plan, {}, {}, FAIL, ""), Path(folder))
+        work = PackedWork.of(Work("explain", plan, {}, {}, FAIL, rejects="", chunks=""), Path(folder))
         rows = add_levels(read_sources(session, work, Path(folder), 1), work, len(plan.levels))
         text: str = rows._jdf.queryExecution().logical().toString()
     session.stop()

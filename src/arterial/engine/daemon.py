@@ -8,7 +8,6 @@ collection. Polars is not among them: it starts threads, which a fork would lose
 from __future__ import annotations
 
 import gc
-import os
 import socket
 
 import numpy  # noqa: F401
@@ -18,9 +17,6 @@ import pyarrow.ipc  # noqa: F401
 import pyspark.sql.streaming.stateful_processor
 import pyspark.worker  # noqa: F401
 from pyspark import daemon
-
-from arterial.engine.memory import MemoryFolder
-from arterial.engine.shelf import PLACE
 
 _run_worker = daemon.worker
 
@@ -35,13 +31,6 @@ def _worker(sock: socket.socket, authenticated: bool) -> int:
 
 if __name__ == "__main__":
     daemon.worker = _worker
-    shelf = MemoryFolder.make("shelf")
-    if shelf:
-        os.environ[PLACE] = str(shelf.path)
     gc.collect()
     gc.freeze()
-    try:
-        daemon.manager()
-    finally:
-        if shelf:
-            shelf.remove()
+    daemon.manager()

@@ -8,7 +8,6 @@ and writes new ones. Nothing here outlives a step, so nothing here has to.
 
 from __future__ import annotations
 
-import os
 import struct
 import uuid
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from arterial.engine.mapped import map_file, write_parts
 from arterial.engine.memory import has_room
 
 TICKET = b"AT1\n"
@@ -26,9 +26,9 @@ LEAST_BYTES = 1 << 16
 _LABEL = struct.Struct("<4sii")  # magic, level, version; then the name of the file
 
 
-def hand_over(folder: str, level: int, version: int, pieces: Sequence[Any]) -> bytes | None:
+def hand_over(folder: str, level: int, version: int, parts: Sequence[Any]) -> bytes | None:
     """Put a consignment down for the tasks of a level; the ticket for it, or None if it must take the long way."""
-    size = sum(len(piece) for piece in pieces)
+    size = sum(len(part) for part in parts)
     if not folder or size < LEAST_BYTES:
         return None
     name = uuid.uuid4().hex
@@ -36,12 +36,9 @@ def hand_over(folder: str, level: int, version: int, pieces: Sequence[Any]) -> b
     try:
         if not has_room(folder, size):
             return None
-        with path.open("wb", buffering=0) as file:
-            for piece in pieces:
-                _write_all(file.fileno(), piece)
+        write_parts(path, parts)
     except OSError:
         # Others filled the memory meanwhile.
-        path.unlink(missing_ok=True)
         return None
     return _LABEL.pack(TICKET, level, version) + name.encode()
 
@@ -54,11 +51,4 @@ def address_of_ticket(row: bytes) -> tuple[int, int]:
 
 def fetch(folder: str, row: bytes) -> pa.Buffer:
     """What a ticket stands for, where it lies."""
-    with pa.memory_map(str(Path(folder, row[_LABEL.size :].decode()))) as file:
-        return file.read_buffer()
-
-
-def _write_all(file: int, piece: Any) -> None:
-    view = memoryview(piece).cast("B") if len(piece) else memoryview(b"")
-    while view:
-        view = view[os.write(file, view) :]
+    return map_file(Path(folder, row[_LABEL.size :].decode()))

@@ -74,7 +74,7 @@ class InProcess:
         """Go on as after a restart: of the state only the chunks survive, as bytes."""
         for key, old in self._states.items():
             state = self._states[key] = MemoryState()
-            state.chunks = {name: unpack_chunk(pack_chunk(chunk)) for name, chunk in old.chunks.items()}
+            state.chunks = {name: unpack_chunk(b"".join(pack_chunk(chunk))) for name, chunk in old.chunks.items()}
 
     def _cut(self, source: str, train: Train) -> list[Train]:
         key = self.plan.source_keys[source] if source in self.plan.split_sources else None

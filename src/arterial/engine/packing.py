@@ -140,18 +140,18 @@ def _compatibility(schema: Schema) -> pl.CompatLevel:
     return pl.CompatLevel.oldest() if plain else pl.CompatLevel.newest()
 
 
-def pack_chunk(chunk: Chunk) -> bytes:
-    """A chunk of state as bytes that name its columns and types."""
+def pack_chunk(chunk: Chunk) -> list[Any]:
+    """A chunk of state as bytes that name its columns and types, in several parts."""
     if isinstance(chunk, pl.DataFrame):
         table = chunk.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
-        return _join(b"AF1\n", {"lengths": [len(sink.getvalue())]}, [sink.getvalue()])
+        return _aligned(b"AF1\n", {"lengths": [len(sink.getvalue())]}, [sink.getvalue()])
     arrays = {name: np.ascontiguousarray(array) for name, array in chunk.items()}
     columns = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
     parts = [array.reshape(-1).view(np.uint8) if array.size else b"" for array in arrays.values()]
-    return _join(b"AA1\n", {"columns": columns, "lengths": [len(part) for part in parts]}, parts)
+    return _aligned(b"AA1\n", {"columns": columns, "lengths": [len(part) for part in parts]}, parts)
 
 
 def unpack_chunk(packed: bytes | pa.Buffer) -> Chunk:

@@ -93,7 +93,8 @@ def run(
         made = check_manifest(folder, plan)
         keep_network(folder, made.version, network)
         ready = bind_sinks(network, sinks, folder.parent)
-        work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, str(folder / "rejects"), made.version)
+        rejects, chunks = str(folder / "rejects"), str(folder / "chunks")
+        work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, rejects, chunks, made.version)
         return Run(work, made.levels, frames, folder, settings, session, lock, after_step)
     except BaseException:
         lock.close()

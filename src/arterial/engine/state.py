@@ -1,10 +1,12 @@
-"""The state of one slot of one level in Spark's state store (decision 2).
+"""The state of one slot of one level (decisions 2, 12 and 18).
 
-One `MapState` holds it all. Under the empty key lies the index: which chunks there are, the stamp of the step that
-wrote each, and the small ones whole; under their names the others. A worker keeps what it decoded under the same
-stamps in a cache of the process, so a step costs one read and, if it changed anything, one write, plus one for each
-large chunk it touched. A worker that lost its turn looks on the machine's shelf (`shelf`), then reads again. A state
-variable costs Spark some milliseconds in every step and slot, so there is only one.
+Spark's state store keeps one value: the index. It says which chunks there are and the stamp of the step that wrote
+each, and holds the small ones whole. A large chunk is a file of its own that is never changed; a step that changes it
+writes another one, and the index says from when on that counts. Spark commits the index with the step, so all
+chunks change together or not at all. A file goes when no index that Spark could still ask for names it.
+
+A worker keeps what it decoded under the stamps in a cache of the process, so a step costs one read and, if it changed
+anything, one write, plus a file for each large chunk it touched.
 """
 
 from __future__ import annotations
@@ -12,11 +14,11 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
-from arterial.engine import shelf
+from arterial.engine.chunk_files import ChunkFiles, file_name
 from arterial.engine.packing import pack_chunk, unpack_chunk
 from arterial.network.state import Chunk
 
@@ -26,20 +28,18 @@ INLINE_BYTES = 4096
 _LENGTH = struct.Struct("<I")
 _SEPARATOR = "\x1f"
 _UNSAVED = "unsaved"
-_INDEX = ("",)
+_STILL_ASKED_FOR = 2
+"""So many saves after its end a file is removed; after a crash Spark goes back by one."""
 
 
 class Store(Protocol):
-    """What is used of Spark's MapState."""
+    """What is used of Spark's ValueState."""
 
-    def getValue(self, key: tuple[Any, ...]) -> tuple[Any, ...] | None:  # noqa: N802
-        """The value of a key."""
+    def get(self) -> tuple[Any, ...] | None:
+        """The value."""
 
-    def updateValue(self, key: tuple[Any, ...], value: tuple[Any, ...]) -> None:  # noqa: N802
+    def update(self, newValue: tuple[Any, ...]) -> None:  # noqa: N803
         """Replace it."""
-
-    def removeKey(self, key: tuple[Any, ...]) -> None:  # noqa: N802
-        """Remove it."""
 
 
 @dataclass
@@ -54,19 +54,40 @@ class _Kept:
 _cache: dict[object, _Kept] = {}
 
 
-class SlotState:
-    """The state of all boxes of one slot of one level, during one step."""
+@dataclass
+class _Index:
+    """What the state store keeps of a slot."""
 
-    def __init__(self, identity: object, store: Store) -> None:
-        self._store = store
-        self._owner = repr(identity)
-        found = store.getValue(_INDEX)
-        self._stamp, self._index, self._inline = _read_index(found[0] if found else None)
+    stamp: str = ""
+    saves: int = 0
+    chunks: dict[str, str] = field(default_factory=dict)
+    """The stamp of every chunk, by its name."""
+    inline: dict[str, bytes] = field(default_factory=dict)
+    """The small chunks."""
+    ended: list[tuple[int, str]] = field(default_factory=list)
+    """Files that no longer count, and since which save."""
+
+    def files(self) -> set[str]:
+        """The files that it names."""
+        large = {file_name(key, stamp) for key, stamp in self.chunks.items() if key not in self.inline}
+        return large | {name for _, name in self.ended}
+
+
+class SlotState:
+    """The state of all boxes of one slot of one level, during one step; `folder` is for its large chunks."""
+
+    def __init__(self, identity: object, store: Store, folder: Path) -> None:
+        self._store, self._files = store, ChunkFiles(folder)
+        found = store.get()
+        self._index = _read_index(found[0] if found else None)
+        self._stored = dict(self._index.chunks)
+        if identity not in _cache:
+            self._files.clean(self._index.files())
         self._kept = _cache.setdefault(identity, _Kept())
-        if self._kept.stamp != self._stamp:
+        if self._kept.stamp != self._index.stamp:
             self._kept.memos.clear()
             self._kept.chunks = {
-                key: kept for key, kept in self._kept.chunks.items() if self._index.get(key) == kept[0]
+                key: kept for key, kept in self._kept.chunks.items() if self._stored.get(key) == kept[0]
             }
         # Until this step is saved, what the worker remembers may be ahead of the store.
         self._kept.stamp = _UNSAVED
@@ -78,69 +99,69 @@ class SlotState:
         return BoxState(self, box, self._kept.memos.setdefault(box, {}))
 
     def fetch(self, key: str) -> Chunk | None:
-        """A chunk by its whole name: from the cache, else from the index, else from the store."""
-        if key not in self._index:
+        """A chunk by its whole name: from the cache, else from the index, else from its file."""
+        if key not in self._index.chunks:
             return None
         if key in self._kept.chunks:
             return self._kept.chunks[key][1]
-        if key in self._inline:
-            chunk = unpack_chunk(self._inline[key])
-        elif (lying := shelf.find(self._owner, key, self._index[key])) is not None:
-            chunk = unpack_chunk(lying)
+        stamp = self._index.chunks[key]
+        if key in self._index.inline:
+            chunk = unpack_chunk(self._index.inline[key])
         else:
-            found = self._store.getValue((key,))
+            chunk = unpack_chunk(self._files.read(file_name(key, stamp)))
             self.reads += 1
-            if found is None:
-                raise AssertionError(f"the state store lost the chunk {key!r}")
-            chunk = unpack_chunk(bytes(found[0]))
-        self._kept.chunks[key] = (self._index[key], chunk)
+        self._kept.chunks[key] = (stamp, chunk)
         return chunk
 
     def put(self, key: str, chunk: Chunk) -> None:
         """Replace a chunk."""
-        self._index[key] = ""
+        self._index.chunks[key] = ""
         self._kept.chunks[key] = ("", chunk)
         self._touched.add(key)
 
     def drop(self, key: str) -> None:
         """Forget a chunk."""
-        if self._index.pop(key, None) is not None:
+        if self._index.chunks.pop(key, None) is not None:
             self._kept.chunks.pop(key, None)
             self._touched.add(key)
 
     def keys(self, prefix: str) -> list[str]:
         """The names of the chunks that begin with a prefix, without it."""
-        return sorted(key.removeprefix(prefix) for key in self._index if key.startswith(prefix))
+        return sorted(key.removeprefix(prefix) for key in self._index.chunks if key.startswith(prefix))
 
     def save(self) -> dict[str, float]:
-        """Write what was touched to the store and remember it for the next step; how many calls that took."""
+        """Write what was touched and remember it for the next step; how many files and values were read and written."""
+        index = self._index
         if not self._touched:
-            self._kept.stamp = self._stamp
+            self._kept.stamp = index.stamp
             return {"state_reads": self.reads, "state_writes": 0}
-        # A stamp is never used twice, so a cache that a failed attempt left behind is never mistaken for the truth.
-        stamp = os.urandom(8).hex()
+        # A stamp is never used twice, so what a failed attempt left behind is never mistaken for the truth.
+        index.stamp = os.urandom(8).hex()
+        index.saves += 1
         for key in sorted(self._touched):
-            was_inline = self._inline.pop(key, None) is not None
-            if key not in self._index:
-                if not was_inline:
-                    self._store.removeKey((key,))
-                    shelf.take_away(self._owner, key)
-                    self.writes += 1
-                continue
-            self._index[key] = stamp
-            chunk = self._kept.chunks[key][1]
-            self._kept.chunks[key] = (stamp, chunk)
-            packed = pack_chunk(chunk)
-            if len(packed) <= INLINE_BYTES:
-                self._inline[key] = packed
-            else:
-                self._store.updateValue((key,), (packed,))
-                shelf.lay(self._owner, key, stamp, packed)
-                self.writes += 1
-        self._store.updateValue(_INDEX, (_write_index(stamp, self._index, self._inline),))
-        self._kept.stamp = stamp
+            if index.inline.pop(key, None) is None and key in self._stored:
+                index.ended.append((index.saves, file_name(key, self._stored[key])))
+            if key in index.chunks:
+                self._write(key)
+        due = [name for since, name in index.ended if since <= index.saves - _STILL_ASKED_FOR]
+        index.ended = [(since, name) for since, name in index.ended if since > index.saves - _STILL_ASKED_FOR]
+        self._store.update((_write_index(index),))
+        self._files.remove(due)
+        self._kept.stamp = index.stamp
         self._touched.clear()
         return {"state_reads": self.reads, "state_writes": self.writes + 1}
+
+    def _write(self, key: str) -> None:
+        stamp = self._index.stamp
+        chunk = self._kept.chunks[key][1]
+        parts = pack_chunk(chunk)
+        if sum(len(part) for part in parts) <= INLINE_BYTES:
+            self._index.inline[key] = b"".join(parts)
+        else:
+            self._files.write(file_name(key, stamp), parts)
+            self.writes += 1
+        self._index.chunks[key] = stamp
+        self._kept.chunks[key] = (stamp, chunk)
 
 
 class BoxState:
@@ -179,16 +200,21 @@ def forget_cache() -> None:
     _cache.clear()
 
 
-def _write_index(stamp: str, index: Mapping[str, str], inline: Mapping[str, bytes]) -> bytes:
-    names = list(inline)
-    header = {"stamp": stamp, "chunks": index, "inline": [[name, len(inline[name])] for name in names]}
+def _write_index(index: _Index) -> bytes:
+    header = {
+        "stamp": index.stamp,
+        "saves": index.saves,
+        "chunks": index.chunks,
+        "inline": [[name, len(packed)] for name, packed in index.inline.items()],
+        "ended": index.ended,
+    }
     text = json.dumps(header, separators=(",", ":")).encode()
-    return b"".join([_LENGTH.pack(len(text)), text, *(inline[name] for name in names)])
+    return b"".join([_LENGTH.pack(len(text)), text, *index.inline.values()])
 
 
-def _read_index(packed: bytes | None) -> tuple[str, dict[str, str], dict[str, bytes]]:
+def _read_index(packed: bytes | None) -> _Index:
     if packed is None:
-        return "", {}, {}
+        return _Index()
     packed = bytes(packed)
     at = 4 + _LENGTH.unpack_from(packed)[0]
     header = json.loads(packed[4:at])
@@ -196,4 +222,5 @@ def _read_index(packed: bytes | None) -> tuple[str, dict[str, str], dict[str, by
     for name, length in header["inline"]:
         inline[name] = packed[at : at + length]
         at += length
-    return header["stamp"], header["chunks"], inline
+    ended = [(since, name) for since, name in header["ended"]]
+    return _Index(header["stamp"], header["saves"], header["chunks"], inline, ended)

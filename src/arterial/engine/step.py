@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from arterial.engine.crossing import errors_for_the_driver
 from arterial.engine.packed import ROW_SCHEMA, PackedWork
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame
 
-# As objects: for a text, each task would ask Spark to parse it.
-_CHUNK = StructType([StructField("chunk", StringType())])
-_PACKED = StructType([StructField("packed", BinaryType())])
+# As an object: for a text, each task would ask Spark to parse it.
+_INDEX = StructType([StructField("packed", BinaryType())])
 
 
 class LevelProcessor(StatefulProcessor):
@@ -28,7 +27,7 @@ class LevelProcessor(StatefulProcessor):
 
     def init(self, handle: Any) -> None:
         """Ask Spark for the slot's state."""
-        self._store = handle.getMapState("chunks", _CHUNK, _PACKED)
+        self._store = handle.getValueState("index", _INDEX)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Run the level on everything that was sent to the slot, and send on what it gave."""

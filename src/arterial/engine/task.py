@@ -71,7 +71,7 @@ def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes]
     slot = work.keys.index(key)
     to_here = [packed for packed, (to, _) in zip(arrived, addresses, strict=True) if to == level]
     mine = from_rows(work, to_here)
-    state = SlotState((work.run, level, slot), store)
+    state = SlotState((work.run, level, slot), store, Path(work.chunks) / f"{level:03d}-{slot:03d}")
     step = Step(mine[0].step, slot, min(consignment.born for consignment in mine))
     parcels = [parcel for consignment in mine for parcel in consignment.parcels]
     return sent + run_step(work, level, step, parcels, state.of, state.save)

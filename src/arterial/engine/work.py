@@ -22,6 +22,8 @@ class Work:
     policy: str
     rejects: str
     """The folder for tuples that were set aside."""
+    chunks: str
+    """The folder for large chunks of state."""
     version: int = 1
     """The version of the network; see `versions`."""
     memory: str = ""
