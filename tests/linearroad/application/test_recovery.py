@@ -16,6 +16,10 @@ import polars as pl
 import pytest
 
 XWAYS, SECONDS = 1, 420
+REPLICAS = 20
+"""Enough that trains are handed over in memory and chunks of state are files."""
+COPIES = ("--replicate", REPLICAS)
+WAYS = ("--shards", 2, *COPIES)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +41,7 @@ def _command(*words: object) -> list[str]:
 def _killed(city: Path, out: Path, kills: int, speed: float) -> None:
     """Start a run again and again, and kill it as often; then let it come to its end."""
     chance = random.Random(kills)
-    words = ("run", "--data", city, "--out", out, "--speed", f"{speed:.2f}", "--shards", 2)
+    words = ("run", "--data", city, "--out", out, "--speed", f"{speed:.2f}", *WAYS)
     for done in range(kills):
         process = subprocess.Popen(_command(*words), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         offsets, clock = out / "work" / "checkpoint" / "spark" / "offsets", out / "work" / "clock.json"
@@ -71,14 +75,14 @@ def _without_emit(out: Path) -> dict[int, list[tuple[int, ...]]]:
 
 def _check(city: Path, tmp_path: Path, kills: int) -> None:
     began = time.monotonic()
-    calm = arterial("run", "--data", city, "--out", tmp_path / "calm", "--speed", "max", "--shards", 2)
+    calm = arterial("run", "--data", city, "--out", tmp_path / "calm", "--speed", "max", *WAYS)
     assert calm.returncode == 0, calm.stderr
     # The clock goes on while nobody runs: it must be slow enough to leave something to do until the last kill.
     _killed(city, tmp_path / "killed", kills, SECONDS / (1.5 * kills * (time.monotonic() - began)))
     assert _without_emit(tmp_path / "killed") == _without_emit(tmp_path / "calm")
-    judged = arterial("validate", "--data", city, "--output", tmp_path / "killed", "--untimed")
+    judged = arterial("validate", "--data", city, "--output", tmp_path / "killed", *COPIES, "--untimed")
     assert judged.returncode == 0, judged.stdout
-    timed = arterial("validate", "--data", city, "--output", tmp_path / "killed", "--json")
+    timed = arterial("validate", "--data", city, "--output", tmp_path / "killed", *COPIES, "--json")
     assert timed.returncode == 1, "an outage of seconds is not hidden"
     verdict = json.loads(timed.stdout)
     counts = {
