@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SAMPLE_SECONDS = 1.0
+NEWBORN_SECONDS = 0.5
+"""Java starts other programs from copies of itself, which for an instant seem to have all of its memory again."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -49,6 +51,7 @@ class Meter:
     def _sample(self) -> None:
         parents: dict[int, int] = {}
         pages: dict[int, int] = {}
+        grown = (time.clock_gettime(time.CLOCK_BOOTTIME) - NEWBORN_SECONDS) * _TICKS
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
@@ -57,7 +60,8 @@ class Meter:
                 except OSError:
                     continue
                 pid = int(entry.name)
-                parents[pid], pages[pid] = int(fields[1]), int(fields[21])
+                parents[pid] = int(fields[1])
+                pages[pid] = int(fields[21]) if int(fields[19]) < grown else 0
                 if self._is_below(pid, parents):
                     self._spent[pid] = (int(fields[11]) + int(fields[12])) / _TICKS
         mine = [pid for pid in parents if self._is_below(pid, parents)]
