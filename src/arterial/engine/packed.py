@@ -48,7 +48,7 @@ class PackedWork:
 
         folder = checkpoint / "works"
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         packed = cls(work.run, work.plan.shards, work.version, str(folder))
         packed.add(work)
         sources: bytes = cloudpickle.dumps(dict(work.sources))  # type: ignore[no-untyped-call]

@@ -96,6 +96,9 @@ def run(
         rejects, chunks = str(folder / "rejects"), str(folder / "chunks")
         work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, rejects, chunks, made.version)
         return Run(work, made.levels, frames, folder, settings, session, lock, after_step)
+    except OSError as trouble:
+        lock.close()
+        raise as_run_error(trouble, folder) from None
     except BaseException:
         lock.close()
         raise
