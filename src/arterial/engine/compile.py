@@ -7,7 +7,7 @@ the stream is sharded already stays where it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from arterial.engine.plan import HEAD, Channel, Level, Merge, Plan, Route, Superbox, Where
@@ -25,12 +25,26 @@ def compile_network(
     """Compile a network for a number of shards.
 
     `in_arrival_order` names the sources that must see all their tuples in one sequence because they put them in order,
-    `split_sources` those that can deliver by slot; they are asked to where all that their tuples go to is one key.
+    `split_sources` those that can deliver by slot; where all that their tuples go to is one key, they are read there.
     """
     if shards < 1:
         raise NetworkError(f"network {network.name!r}: the number of shards must be at least 1, got {shards}")
-    work = _Compilation(network, frozenset(in_arrival_order))
     _refuse_unsupported(network)
+    plan = _compile(_Compilation(network, frozenset(in_arrival_order)), shards)
+    split = frozenset(split_sources) & frozenset(plan.source_keys)
+    if not split:
+        return plan
+    there = {
+        superbox.boxes[0].name: _groupers_behind(plan, superbox)
+        for superbox in plan.head.superboxes
+        if superbox.boxes[0].name in split
+    }
+    by_slot = _compile(_Compilation(network, frozenset(in_arrival_order), there), shards)
+    return replace(by_slot, source_keys=plan.source_keys, split_sources=split)
+
+
+def _compile(work: _Compilation, shards: int) -> Plan:
+    network = work.network
     work.find_lineages()
     work.align_lineages()
     for box in network.order:
@@ -49,8 +63,7 @@ def compile_network(
 
     levels = tuple(level(number) for number in range(last + 1))
     plan = Plan(network, shards, level(HEAD), levels, fed_through=work.fed_through)
-    keys = _source_keys(plan)
-    return _split(replace(plan, source_keys=keys), frozenset(split_sources) & frozenset(keys))
+    return replace(plan, source_keys=_source_keys(plan))
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,8 @@ class _Compilation:
 
     network: NetworkValue
     in_arrival_order: frozenset[str]
+    split_sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The sources that deliver by slot, each with the GroupBys that want its tuples in the slots of their key."""
     places: dict[str, _Place] = field(default_factory=dict)
     lineage_of: dict[Port, str] = field(default_factory=dict)
     """For each grouped stream the GroupBy that it goes back to, or one that stands for several that meet in a box."""
@@ -109,6 +124,7 @@ class _Compilation:
             above = self.above(box)
             if above in self.lineage_of and self.alignment(box, above) == self.positions[lineage]:
                 self.aligned.add(box.name)
+        self.aligned.update(name for groupers in self.split_sources.values() for name in groupers)
 
     def alignment(self, box: Box, above: Port) -> tuple[int, ...] | None:
         """Where in the box's key the columns stand that its input is sharded by, or None if one is missing."""
@@ -126,8 +142,7 @@ class _Compilation:
         """Give a box its level and place, from those of the boxes that feed it."""
         above = [(begin, self.places[begin.box]) for begin in self.network.arrivals(box).values()]
         if not above:
-            sequenced = box.name in self.in_arrival_order
-            self.places[box.name] = _Place(0, Where.ONE) if sequenced else _Place(HEAD, Where.PIECES)
+            self.places[box.name] = self.place_of_source(box.name)
             return
         if self.goes_along(box):
             self.places[box.name] = above[0][1]
@@ -142,6 +157,14 @@ class _Compilation:
             stays = self.shares_slots(place, goal, box)
             goal = replace(goal, level=max(goal.level, place.level if stays else place.level + 1))
         self.places[box.name] = goal
+
+    def place_of_source(self, name: str) -> _Place:
+        """In the head, unless its tuples must be put in order first, or are wanted by slot and can be had so."""
+        if name in self.in_arrival_order:
+            return _Place(0, Where.ONE)
+        if name in self.split_sources:
+            return _Place(0, Where.KEY, self.root(self.split_sources[name][0]))
+        return _Place(HEAD, Where.PIECES)
 
     def shares_slots(self, place: _Place, goal: _Place, box: Box) -> bool:
         """Whether what is at a place is in the right slot for the box already."""
@@ -271,29 +294,10 @@ def _source_keys(plan: Plan) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _split(plan: Plan, split_sources: frozenset[str]) -> Plan:
-    """Let what comes from sources that deliver by slot stay in its slot."""
-    inside = {
-        box.name
-        for superbox in plan.head.superboxes
-        if superbox.boxes[0].name in split_sources
-        for box in superbox.boxes
-    }
-
-    def stay(channel: Channel) -> Channel:
-        if channel.begin.box not in inside:
-            return channel
-        return replace(channel, route=Route.SAME, merge=Merge.SEQUENCE, columns=())
-
-    def changed(level: Level) -> Level:
-        return replace(
-            level,
-            arrivals=tuple(stay(channel) for channel in level.arrivals),
-            departures=tuple(stay(channel) for channel in level.departures),
-        )
-
-    levels = tuple(changed(level) for level in plan.levels)
-    return replace(plan, head=changed(plan.head), levels=levels, split_sources=split_sources)
+def _groupers_behind(plan: Plan, superbox: Superbox) -> tuple[str, ...]:
+    """The boxes of other levels that get what leaves a superbox: where a stream is split these are GroupBys."""
+    inside = {box.name for box in superbox.boxes}
+    return tuple(arc.end.box for arc in plan.network.arcs if arc.begin.box in inside and arc.end.box not in inside)
 
 
 def _unchanged(network: NetworkValue, superbox: Superbox, port: Port, columns: tuple[str, ...]) -> bool:

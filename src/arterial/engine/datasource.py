@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def read_sources(spark: SparkSession, work: PackedWork, folder: Path, train_size: int) -> DataFrame:
-    """The packed trains of all sources, already sent through the head of the plan."""
+    """What the head of the plan sends on, of all sources."""
     name = f"arterial_{work.run[:16]}"
     stops = read_control(folder).stop
 
@@ -66,16 +66,15 @@ class Reader(DataSourceStreamReader):
         return [] if start == end else [InputPartition((slot, start, end)) for slot in range(self._work.shards)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a slot's part of all sources and send it through the head."""
-        from arterial.engine.planning import progress_of
-        from arterial.engine.task import Step, read_step, record_batch, run_head
+        """Run the head in a slot."""
+        from arterial.engine.planning import spans_of
+        from arterial.engine.task import Step, record_batch, run_head
 
         slot, start, end = partition.value
         with errors_for_the_driver():
             work = self._work.load(end["version"])
-            trains = read_step(work, progress_of(start), progress_of(end), slot)
-            rows = run_head(work, Step(end["step"], slot, end["born"]), trains, end["waiting"])
-            yield record_batch(rows)
+            step = Step(end["step"], slot, end["born"])
+            yield record_batch(run_head(work, step, spans_of(start, end), end["waiting"]))
 
     def commit(self, end: Offset) -> None:
         """Nothing to clean up: positions are in the offset."""

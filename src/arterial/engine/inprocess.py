@@ -51,14 +51,15 @@ class InProcess:
         outcomes: list[Outcome] = []
         parcels: list[Parcel] = []
         for slot in range(shards):
-            sources = {name: part[slot] for name, part in cut.items()}
+            sources = {name: part[slot] for name, part in cut.items() if name not in self.plan.split_sources}
             outcomes.append(self._run(HEAD, slot, [], sources))
             parcels += outcomes[-1].parcels
         for level in self.plan.levels:
             numbers = {channel.number for channel in level.arrivals}
             for slot in range(shards):
                 arrived = [p for p in parcels if p.receiver == slot and p.channel in numbers]
-                outcomes.append(self._run(level.number, slot, arrived, {}))
+                sources = {name: cut[name][slot] for name in self.plan.split_sources} if level.number == 0 else {}
+                outcomes.append(self._run(level.number, slot, arrived, sources))
             parcels += [parcel for outcome in outcomes[-shards:] for parcel in outcome.parcels]
         return self._gather(outcomes)
 

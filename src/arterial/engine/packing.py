@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from arterial.engine.handover import TICKET, address_of_ticket
 from arterial.engine.narrow import Hint, narrow, narrow_types, widen
 from arterial.engine.pieces import PIECE, address_of_piece
 from arterial.engine.plan import Channel
+from arterial.engine.sources.source import Position, Progress, Span
 from arterial.network.schema import Schema, Type
 from arterial.network.state import Chunk
 from arterial.network.train import Train
@@ -47,6 +48,8 @@ class Consignment:
     parcels: tuple[Parcel, ...]
     version: int = 1
     """The version of the network that it belongs to."""
+    spans: Mapping[str, Span] = field(default_factory=dict)
+    """What the receiver reads itself, of the sources that deliver by slot."""
 
 
 def pack(consignment: Consignment, channels: Mapping[int, Channel], *, narrowed: bool = True) -> list[Any]:
@@ -67,6 +70,7 @@ def pack(consignment: Consignment, channels: Mapping[int, Channel], *, narrowed:
         "level": consignment.level,
         "version": consignment.version,
         "born": consignment.born,
+        "spans": {name: _as_list(span) for name, span in consignment.spans.items()},
         "parcels": listed,
     }
     return _aligned(CONSIGNMENT, header, parts)
@@ -80,7 +84,16 @@ def unpack(packed: bytes | pa.Buffer, channels: Mapping[int, Channel]) -> Consig
         schema = channels[channel].stream.schema
         tuples = widen(unpack_tuples(part, schema, hints), schema, hints)
         parcels.append(Parcel(channel, sender, receiver, Train(tuples, through)))
-    return Consignment(header["step"], header["level"], header["born"], tuple(parcels), header["version"])
+    spans = {name: _as_span(*listed) for name, listed in header["spans"].items()}
+    return Consignment(header["step"], header["level"], header["born"], tuple(parcels), header["version"], spans)
+
+
+def _as_list(span: Span) -> list[Any]:
+    return [span.before.position, span.before.through, span.after.position, span.after.through]
+
+
+def _as_span(begin: Position, begin_through: int, end: Position, end_through: int) -> Span:
+    return Span(Progress(begin, begin_through), Progress(end, end_through))
 
 
 def address(packed: bytes) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from arterial.network.box import Box, Stream
 from arterial.network.network import NetworkValue, Port
 
 HEAD = -1
-"""The level of what runs where a source is read: the source and the stateless boxes behind it."""
+"""The level of what runs before the first shuffle: sources that are read in pieces and the stateless boxes behind."""
 
 
 class Where(StrEnum):
@@ -107,7 +107,7 @@ class Plan:
     fed_through: Mapping[tuple[str, Port], int] = field(default_factory=dict)
     """The number of the channel by which a box (its name) gets the stream of a port, where it comes by one."""
     split_sources: frozenset[str] = frozenset()
-    """Those of them that deliver the tuples of a slot to that slot, instead of contiguous pieces."""
+    """Those of them that can deliver by slot: each slot of level 0 reads what is its own, and nothing is sent."""
 
     @property
     def sources(self) -> tuple[Box, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arterial.engine.control import Control, apply, read_control
-from arterial.engine.sources.source import Ask, Progress, Source
+from arterial.engine.sources.source import Ask, Progress, Source, Span
 from arterial.network.train import END
 
 Offset = dict[str, Any]
@@ -65,6 +65,12 @@ def plan_step(
 def progress_of(offset: Offset) -> dict[str, Progress]:
     """The positions of all sources in an offset."""
     return {name: Progress(source["at"], source["through"]) for name, source in offset["sources"].items()}
+
+
+def spans_of(start: Offset, end: Offset) -> dict[str, Span]:
+    """What the step between two offsets reads of each source."""
+    before, after = progress_of(start), progress_of(end)
+    return {name: Span(before[name], after[name]) for name in after}
 
 
 def is_at_end(offset: Offset) -> bool:

@@ -64,7 +64,8 @@ def run_level(
 ) -> Outcome:
     """Run all superboxes of a level in one slot, on the parcels that arrived there.
 
-    The head (level -1) gets no parcels but the `sources`' trains, the pieces that belong to this slot.
+    `sources` are the trains of the sources that are read here: pieces in the head (level -1), which gets no parcels,
+    and what belongs to this slot in level 0.
     """
     level = plan.level(number)
     outcome = Outcome()

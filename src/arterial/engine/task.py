@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from arterial.engine.packed import PackedWork
 from arterial.engine.packing import FRAME, NOTE, Consignment, address, pack_note, pack_tuples
 from arterial.engine.plan import HEAD
 from arterial.engine.sinks.sink import Delivery
-from arterial.engine.sources.source import Part, Progress
+from arterial.engine.sources.source import Part, Span
 from arterial.engine.state import SlotState, Store
 from arterial.engine.superbox import Outcome, run_level
 from arterial.engine.work import Work
@@ -41,23 +41,16 @@ class Step:
     born: float
 
 
-def read_step(work: Work, before: Mapping[str, Progress], after: Mapping[str, Progress], slot: int) -> dict[str, Train]:
-    """What a slot reads of each source between two positions."""
-    trains = {}
-    for name, source in work.sources.items():
-        key = work.plan.source_keys[name] if name in work.plan.split_sources else None
-        tuples = source.read(before[name], after[name], Part(slot, work.plan.shards, key))
-        trains[name] = Train(tuples, after[name].through)
-    return trains
+def run_head(work: Work, step: Step, spans: Mapping[str, Span], waiting: Mapping[str, int | None]) -> list[Row]:
+    """Read the sources and run what belongs to their own tasks, which keeps no state.
 
-
-def run_head(
-    work: Work, step: Step, sources: Mapping[str, Train], waiting: Mapping[str, int | None] | None = None
-) -> list[Row]:
-    """Run what belongs to the sources' own tasks. It keeps no state."""
+    The sources that deliver by slot are left to the slots of level 0: what only one slot wants need not be sent there.
+    """
     began = time.perf_counter()
+    later = {name: span for name, span in spans.items() if name in work.plan.split_sources}
+    sources = _read(work, {name: span for name, span in spans.items() if name not in later}, step.slot)
     outcome = run_level(work.plan, HEAD, step.slot, [], _no_state, sources=sources, policy=work.policy)
-    return _hand_on(work, HEAD, step, outcome, began, {"waiting": waiting or {}})
+    return _hand_on(work, HEAD, step, outcome, began, {"waiting": waiting}, later)
 
 
 def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes], store: Store) -> list[Row]:
@@ -73,22 +66,11 @@ def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes]
     mine = from_rows(work, to_here)
     state = SlotState((work.run, level, slot), store, Path(work.chunks) / f"{level:03d}-{slot:03d}")
     step = Step(mine[0].step, slot, min(consignment.born for consignment in mine))
-    parcels = [parcel for consignment in mine for parcel in consignment.parcels]
-    return sent + run_step(work, level, step, parcels, state.of, state.save)
-
-
-def run_step(
-    work: Work,
-    level: int,
-    step: Step,
-    parcels: Iterable[Parcel],
-    states: Callable[[str], State],
-    save: Callable[[], Mapping[str, float]],
-) -> list[Row]:
-    """Run a level in a slot; `save` writes its state and says what that took."""
     began = time.perf_counter()
-    outcome = run_level(work.plan, level, step.slot, parcels, states, policy=work.policy)
-    return _hand_on(work, level, step, outcome, began, save())
+    parcels = [parcel for consignment in mine for parcel in consignment.parcels]
+    sources = _read(work, {name: span for consignment in mine for name, span in consignment.spans.items()}, slot)
+    outcome = run_level(work.plan, level, slot, parcels, state.of, sources=sources, policy=work.policy)
+    return sent + _hand_on(work, level, step, outcome, began, state.save())
 
 
 def record_batch(rows: list[Row]) -> pa.RecordBatch:
@@ -97,9 +79,26 @@ def record_batch(rows: list[Row]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([slots, pa.array([packed for _, packed in rows], pa.binary())], schema=_ROWS)
 
 
+def _read(work: Work, spans: Mapping[str, Span], slot: int) -> dict[str, Train]:
+    """What a slot gets of the sources."""
+    trains = {}
+    for name, span in spans.items():
+        key = work.plan.source_keys[name] if name in work.plan.split_sources else None
+        tuples = work.sources[name].read(span.before, span.after, Part(slot, work.plan.shards, key))
+        trains[name] = Train(tuples, span.after.through)
+    return trains
+
+
 def _hand_on(
-    work: Work, level: int, step: Step, outcome: Outcome, began: float, saved: Mapping[str, object] | None = None
+    work: Work,
+    level: int,
+    step: Step,
+    outcome: Outcome,
+    began: float,
+    said: Mapping[str, object],
+    spans: Mapping[str, Span] | None = None,
 ) -> list[Row]:
+    """What a slot has to send: to the driver, to later levels, and what it has to say (`said`) of itself."""
     rows: list[Row] = []
     for output, train in outcome.deliveries.items():
         sink = work.sinks.get(output)
@@ -107,7 +106,7 @@ def _hand_on(
             continue
         delivery = Delivery(output, step.number, step.slot, train, step.born)
         if sink.to_driver or sink.to_frame:
-            said = {
+            label = {
                 "frame" if sink.to_frame else "deliver": output,
                 "step": step.number,
                 "slot": step.slot,
@@ -116,13 +115,13 @@ def _hand_on(
             }
             schema = work.plan.network.streams[fed_by(work, output)].schema
             payload = pack_tuples(train.tuples, schema) if len(train) else b""
-            rows.append((work.keys[step.slot], pack_note(said, payload, FRAME if sink.to_frame else NOTE)))
+            rows.append((work.keys[step.slot], pack_note(label, payload, FRAME if sink.to_frame else NOTE)))
         else:
             sink.write(delivery)
     if outcome.rejects:
         _write_rejects(work, level, step, outcome.rejects)
-    rows += _consignments(work, level, step, outcome.parcels)
-    rows.append((work.keys[step.slot], pack_note(_receipt(level, step, outcome, began, saved or {}))))
+    rows += _consignments(work, level, step, outcome.parcels, spans or {})
+    rows.append((work.keys[step.slot], pack_note(_receipt(level, step, outcome, began, said))))
     return rows
 
 
@@ -131,20 +130,23 @@ def fed_by(work: Work, box: str) -> Port:
     return next(iter(work.plan.network.arrivals(work.plan.network.box(box)).values()))
 
 
-def _consignments(work: Work, from_level: int, step: Step, parcels: list[Parcel]) -> list[Row]:
-    """All that goes to the same slot of the same level, in one consignment."""
-    together: dict[tuple[int, int], list[Parcel]] = {}
+def _consignments(
+    work: Work, from_level: int, step: Step, parcels: list[Parcel], spans: Mapping[str, Span]
+) -> list[Row]:
+    """All that goes to the same slot of the same level, in one consignment; spans are for this slot of level 0."""
+    together: dict[tuple[int, int], list[Parcel]] = {(0, step.slot): []} if spans else {}
     for parcel in parcels:
         together.setdefault((work.channels[parcel.channel].to_level, parcel.receiver), []).append(parcel)
     sender = (from_level - HEAD) * work.plan.shards + step.slot
     rows: list[Row] = []
     for (level, receiver), some in together.items():
-        consignment = Consignment(step.number, level, step.born, tuple(some), work.version)
+        reads = spans if (level, receiver) == (0, step.slot) else {}
+        consignment = Consignment(step.number, level, step.born, tuple(some), work.version, reads)
         rows += [(work.keys[receiver], row) for row in to_rows(work, consignment, sender)]
     return rows
 
 
-def _receipt(level: int, step: Step, outcome: Outcome, began: float, saved: Mapping[str, object]) -> dict[str, object]:
+def _receipt(level: int, step: Step, outcome: Outcome, began: float, said: Mapping[str, object]) -> dict[str, object]:
     return {
         "step": step.number,
         "level": level,
@@ -154,7 +156,7 @@ def _receipt(level: int, step: Step, outcome: Outcome, began: float, saved: Mapp
         "boxes": {name: [c.tuples_in, c.tuples_out, c.seconds] for name, c in outcome.counts.items()},
         "rejects": len(outcome.rejects),
         "worker": os.getpid(),
-        **saved,
+        **said,
     }
 
 

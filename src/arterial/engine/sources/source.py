@@ -42,6 +42,14 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Span:
+    """What a step reads of a source: all between two positions."""
+
+    before: Progress
+    after: Progress
+
+
+@dataclass(frozen=True)
 class Part:
     """What one task of a step reads: a contiguous piece, or the tuples of a slot where the source delivers by slot."""
 
