@@ -2,7 +2,8 @@
 
 All data is simulated at peak load; larger L are replicas of it. `ARTERIAL_BENCH_L` sets the largest L (default 512).
 The yardstick is the same network in one process a core: it reads the same seconds and writes the same answers, without
-Spark's shuffle, state store and checkpoint. The kernels alone, which neither read nor write, are shown beside it.
+Spark's shuffle, state store and checkpoint, in trains of the length that the boxes like best. The kernels alone, which
+neither read nor write, are shown beside it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ WINDOW = (330, 420)
 FREE_UNTIL = 240
 LEAST, MANY = 8, 128
 MOST = int(os.environ.get("ARTERIAL_BENCH_L", "512"))
-TRAIN_SIZE = 2_000_000
 
 
 def measure() -> list[Figure]:
@@ -107,15 +107,17 @@ def _network_alone(folder: Path, core: int, replicas: int) -> int:
     from arterial.engine.inprocess import InProcess
     from arterial.engine.planning import plan_step
     from arterial.engine.sinks.sink import Delivery
-    from arterial.engine.sources.source import Part
+    from arterial.engine.sources.source import Part, Span
     from arterial.linearroad.answers import TABLE_OF_TYPE
     from arterial.linearroad.application.answer_sink import AnswerSink
     from arterial.linearroad.application.clock import RunClock
+    from arterial.linearroad.application.feed import ROAD_KEY
     from arterial.linearroad.application.inputs import StoredInput
     from arterial.linearroad.application.network import History, linear_road_network
+    from arterial.linearroad.application.run import TRAIN_SIZE
     from arterial.linearroad.dialects import PAPER
     from arterial.linearroad.profiles import SPEC
-    from arterial.network.train import END, Train
+    from arterial.network.train import END, Train, coupled
 
     work = folder / f"alone-{core}-{replicas}"
     work.mkdir()
@@ -127,22 +129,25 @@ def _network_alone(folder: Path, core: int, replicas: int) -> int:
     apart = stored.replication
     history = folder / "history"
     network = linear_road_network(SPEC, History(history, history, apart.vid_step, apart.xway_step))
-    host = InProcess(network, ordered_sources=feeds)
+    host = InProcess(network, ordered_sources=["requests"], split_sources=["reports"])
     sinks = {TABLE_OF_TYPE[kind]: AnswerSink(kind, PAPER, work, clock) for kind in PAPER.types}
     before = {name: feed.begin() for name, feed in feeds.items()}
     step = reports = 0
     while any(progress.through != END for progress in before.values()):
-        # As if every step had taken long enough: trains of one size.
-        now = time.time() + 1.5 * step
-        after = plan_step(feeds, before, TRAIN_SIZE, now)
-        trains = {
-            name: Train(feed.read(before[name], after[name], Part(0, 1, None)), after[name].through)
-            for name, feed in feeds.items()
-        }
-        reports += len(trains["reports"])
-        for name, train in host.step(trains).items():
-            sinks[name].write(Delivery(name, step, 0, train, now))
-        before, step = after, step + 1
+        # As if every step had taken no time: so they soon become as large as they may be.
+        now = step / 10
+        spans = {name: Span(before[name], after) for name, after in plan_step(feeds, before, TRAIN_SIZE, now).items()}
+        (requests,) = feeds["requests"].read_trains(spans["requests"], Part(0, 1))
+        answers: dict[str, list[Train]] = {}
+        for train in feeds["reports"].read_trains(spans["reports"], Part(0, 1, ROAD_KEY)):
+            due = requests.tuples["time"].to_numpy() <= train.through
+            asked, requests = (Train(requests.tuples.filter(pl.Series(rows)), train.through) for rows in (due, ~due))
+            reports += len(train)
+            for name, answered in host.step({"reports": train, "requests": asked}).items():
+                answers.setdefault(name, []).append(answered)
+        for name, trains in answers.items():
+            sinks[name].write(Delivery(name, step, 0, coupled(trains), now))
+        before, step = {name: span.after for name, span in spans.items()}, step + 1
     return reports
 
 

@@ -28,13 +28,30 @@ def test_group_by_is_one_shuffle_split_at_the_source() -> None:
     assert plan.split_sources == frozenset()
 
 
-def test_a_source_that_can_delivers_by_slot() -> None:
+def test_a_source_that_delivers_by_slot_is_read_where_its_tuples_are_wanted() -> None:
     network = chain(Enter("in"), Keep("keep"), By("by"), Running("sum"), Leave("out"))
     plan = compile_network(network, 2, split_sources=["in"])
     assert plan.split_sources == {"in"}
-    assert [channel.route for channel in plan.head.departures] == [Route.SAME]
+    assert not plan.head.superboxes
+    assert not plan.head.departures
+    (superbox,) = plan.levels[0].superboxes
+    assert (superbox.where, superbox.key) == (Where.KEY, ("key",))
+    assert [box.name for box in superbox.boxes] == ["in", "keep", "by", "sum", "out"]
     computed = chain(Enter("in"), Add("add"), By("by", ("value",)), Running("sum"), Leave("out"))
     assert compile_network(computed, 2, split_sources=["in"]).split_sources == frozenset()
+
+
+def test_groupers_that_share_a_split_source_share_its_slots() -> None:
+    apart = NetworkValue(
+        "apart",
+        (Enter("in"), By("a"), By("b"), Running("s"), Running("t"), Leave("one"), Leave("two")),
+        (arc("in", "a"), arc("in", "b"), arc("a", "s"), arc("b", "t"), arc("s", "one"), arc("t", "two")),
+    )
+    for network in (apart, _meeting(("key", "value"))):
+        plan = compile_network(network, 2, split_sources=["in"])
+        assert plan.split_sources == {"in"}
+        assert not plan.head.departures
+        assert [len(level.superboxes) for level in plan.levels] == [1]
 
 
 def test_ungrouped_state_is_in_slot_0_and_its_followers_with_it() -> None:

@@ -147,6 +147,13 @@ def test_a_folder_whose_process_was_killed_is_removed(folder: MemoryFolder) -> N
     assert folder.path.exists()
 
 
+class InPieces(MemorySource):
+    """What delivers by slot is read where it is wanted; only others have something to hand over."""
+
+    def splits_by(self, key: tuple[str, ...]) -> bool:
+        return False
+
+
 def test_a_run_hands_over_and_leaves_nothing(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,12 +172,12 @@ def test_a_run_hands_over_and_leaves_nothing(
     steps = [Train(part, END if n == 2 else int(part["time"][-1]) - 1) for n, part in enumerate(cuts)]
     sink = MemorySink()
     running = run(
-        _network(), {"reports": MemorySource(steps)}, {"out": sink}, tmp_path / "c", Settings(shards=2), spark=spark
+        _network(), {"reports": InPieces(steps)}, {"out": sink}, tmp_path / "c", Settings(shards=2), spark=spark
     )
     assert running.wait(300)
     expected = InProcess(_network(), ordered_sources=["reports"]).run([{"reports": train} for train in steps])["out"]
     order = ["time", "key"]
     assert sink.read().sort(order).equals(expected.sort(order))
-    assert handed_over == [2, 0, 2]  # each slot reads its own keys; ten tuples are too few
+    assert handed_over == [4, 0, 4]  # each slot sends to each; ten tuples are too few
     assert len(folders) == 1
     assert not any(path.exists() for path in folders)

@@ -86,14 +86,15 @@ class InProcess:
         def state(box: str) -> MemoryState:
             return self._states.setdefault((slot, box), MemoryState())
 
-        return run_level(self.plan, level, slot, arrived, state, sources=sources, policy=self.policy)
+        read = {name: [train] for name, train in sources.items()}
+        return run_level(self.plan, level, slot, arrived, state, sources=read, policy=self.policy)
 
     def _gather(self, outcomes: list[Outcome]) -> dict[str, Train]:
         gathered: dict[str, list[Train]] = {}
         for outcome in outcomes:
             self.rejects += outcome.rejects
             for name, counts in outcome.counts.items():
-                _add(self.counts.setdefault(name, Counts()), counts)
+                self.counts.setdefault(name, Counts()).add(counts)
             for name, train in outcome.deliveries.items():
                 gathered.setdefault(name, []).append(train)
         return {name: self._in_order(name, trains) for name, trains in gathered.items()}
@@ -110,14 +111,6 @@ class InProcess:
 
     def _fed_by(self, name: str) -> Port:
         return next(iter(self.plan.network.arrivals(self.plan.network.box(name)).values()))
-
-
-def _add(total: Counts, counts: Counts) -> None:
-    for port, number in counts.tuples_in.items():
-        total.tuples_in[port] = total.tuples_in.get(port, 0) + number
-    for port, number in counts.tuples_out.items():
-        total.tuples_out[port] = total.tuples_out.get(port, 0) + number
-    total.seconds += counts.seconds
 
 
 def last(train: Train) -> Train:

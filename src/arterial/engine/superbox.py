@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from arterial.engine.arrivals import Parcel, receive, send
 from arterial.engine.compile import RAW, raw_port
 from arterial.engine.failures import FAIL, Reject, process_guarded
-from arterial.engine.plan import Channel, Plan, Where
+from arterial.engine.plan import Channel, Plan, Superbox, Where
 from arterial.network.box import Box
 from arterial.network.network import Port
 from arterial.network.state import State
-from arterial.network.train import BEGIN, Train
+from arterial.network.train import BEGIN, Train, coupled
 
 CONNECTION_POINT = "connection_point"
 ARRIVALS = "arrivals"
@@ -40,6 +40,13 @@ class Counts:
     tuples_out: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
+    def add(self, other: Counts) -> None:
+        """Count what was done in another step, in another slot, or on the next train."""
+        for mine, others in ((self.tuples_in, other.tuples_in), (self.tuples_out, other.tuples_out)):
+            for port, number in others.items():
+                mine[port] = mine.get(port, 0) + number
+        self.seconds += other.seconds
+
 
 @dataclass
 class Outcome:
@@ -59,27 +66,53 @@ def run_level(
     parcels: Iterable[Parcel],
     states: States,
     *,
-    sources: Mapping[str, Train] | None = None,
+    sources: Mapping[str, Iterable[Train]] | None = None,
     policy: str = FAIL,
 ) -> Outcome:
     """Run all superboxes of a level in one slot, on the parcels that arrived there.
 
     `sources` are the trains of the sources that are read here: pieces in the head (level -1), which gets no parcels,
-    and what belongs to this slot in level 0.
+    and what belongs to this slot in level 0. A source may give several, one after the other.
     """
-    level = plan.level(number)
+    level, sources = plan.level(number), sources or {}
     outcome = Outcome()
-    trains: Trains = dict(_arrived(plan, number, slot, parcels, states).items())
-    trains.update({raw_port(name): train for name, train in (sources or {}).items()})
+    arrived = _arrived(plan, number, slot, parcels, states)
+    leaving = {channel.begin for channel in level.departures}
+    departed: dict[Port, list[Train]] = {
+        raw_port(name): list(trains) for name, trains in sources.items() if raw_port(name) in leaving
+    }
+    delivered: dict[str, list[Train]] = {}
     for superbox in level.superboxes:
         if superbox.where is Where.ONE and slot != 0:
             continue
-        for box in superbox.boxes:
-            _run_box(plan, box, trains, states, sources or {}, outcome, policy)
+        for entering in _entering(plan, superbox, sources):
+            trains: Trains = dict(arrived.items())
+            for box in superbox.boxes:
+                _run_box(plan, box, trains, states, entering, outcome, delivered, policy)
+            for port in leaving & trains.keys():
+                departed.setdefault(port, []).append(trains[port])
     for channel in level.departures:
-        if channel.begin in trains:
-            outcome.parcels += send(channel, slot, plan.shards, trains[channel.begin])
+        if channel.begin in departed:
+            outcome.parcels += send(channel, slot, plan.shards, coupled(departed[channel.begin]))
+    outcome.deliveries = {name: coupled(trains) for name, trains in delivered.items()}
     return outcome
+
+
+def _entering(plan: Plan, superbox: Superbox, sources: Mapping[str, Iterable[Train]]) -> Iterable[Mapping[str, Train]]:
+    """What a superbox's own sources give, train after train.
+
+    Where a source meets another stream its trains are coupled: boxes get all of their inputs for the same span of time.
+    """
+    read = {box.name: sources[box.name] for box in superbox.boxes if box.name in sources}
+    meets_others = any((box.name, begin) in plan.fed_through for box in superbox.boxes for begin in _begins(plan, box))
+    if len(read) == 1 and not meets_others:
+        ((name, trains),) = read.items()
+        return ({name: train} for train in trains)
+    return [{name: coupled(list(trains)) for name, trains in read.items()}]
+
+
+def _begins(plan: Plan, box: Box) -> Iterable[Port]:
+    return plan.network.arrivals(box).values()
 
 
 def _arrived(plan: Plan, number: int, slot: int, parcels: Iterable[Parcel], states: States) -> dict[int, Train]:
@@ -114,36 +147,37 @@ def _run_box(
     box: Box,
     trains: Trains,
     states: States,
-    sources: Mapping[str, Train],
+    entering: Mapping[str, Train],
     outcome: Outcome,
+    delivered: dict[str, list[Train]],
     policy: str,
 ) -> None:
-    counts = outcome.counts[box.name] = Counts()
+    counts = Counts()
 
     def arrived(begin: Port) -> Train:
         number = plan.fed_through.get((box.name, begin))
         return trains[begin if number is None else number]
 
     if not box.inputs:
-        inputs = {ORDERED: sources[box.name]} if box.name in sources else {ARRIVALS: arrived(raw_port(box.name))}
+        inputs = {ORDERED: entering[box.name]} if box.name in entering else {ARRIVALS: arrived(raw_port(box.name))}
     else:
         inputs = {port: arrived(begin) for port, begin in plan.network.arrivals(box).items()}
     counts.tuples_in = {port: len(train) for port, train in inputs.items()}
+    if not box.outputs or box.kind == CONNECTION_POINT:
+        delivered.setdefault(box.name, []).append(inputs[box.inputs[0]])
     if not box.outputs:
-        outcome.deliveries[box.name] = inputs[box.inputs[0]]
-        return
-    if not box.inputs and ORDERED in inputs:
-        outputs: Mapping[str, Train] = _enter(plan, box, inputs[ORDERED])
+        outputs: Mapping[str, Train] = {}
+    elif not box.inputs and ORDERED in inputs:
+        outputs = _enter(plan, box, inputs[ORDERED])
         counts.tuples_in = {}
     else:
         began = time.perf_counter()
         outputs = process_guarded(plan.network, box, inputs, states(box.name), outcome.rejects, policy)
         counts.seconds = time.perf_counter() - began
-    if box.kind == CONNECTION_POINT:
-        outcome.deliveries[box.name] = inputs[box.inputs[0]]
     for port, train in outputs.items():
         counts.tuples_out[port] = len(train)
         trains[Port(box.name, port)] = train
+    outcome.counts.setdefault(box.name, Counts()).add(counts)
 
 
 def _enter(plan: Plan, box: Box, train: Train) -> dict[str, Train]:

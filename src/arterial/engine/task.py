@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,14 +79,13 @@ def record_batch(rows: list[Row]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([slots, pa.array([packed for _, packed in rows], pa.binary())], schema=_ROWS)
 
 
-def _read(work: Work, spans: Mapping[str, Span], slot: int) -> dict[str, Train]:
-    """What a slot gets of the sources."""
-    trains = {}
-    for name, span in spans.items():
-        key = work.plan.source_keys[name] if name in work.plan.split_sources else None
-        tuples = work.sources[name].read(span.before, span.after, Part(slot, work.plan.shards, key))
-        trains[name] = Train(tuples, span.after.through)
-    return trains
+def _read(work: Work, spans: Mapping[str, Span], slot: int) -> dict[str, Iterable[Train]]:
+    """What a slot gets of the sources, read when it is asked for."""
+    keys = {name: work.plan.source_keys[name] for name in work.plan.split_sources}
+    return {
+        name: work.sources[name].read_trains(span, Part(slot, work.plan.shards, keys.get(name)))
+        for name, span in spans.items()
+    }
 
 
 def _hand_on(

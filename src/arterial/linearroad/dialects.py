@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -140,7 +141,9 @@ def encode(answer_type: int, table: pa.Table, into: Dialect) -> bytes:
     lines = frame.select(
         pl.lit(answer_type).alias("type"), *(emit.alias("emit") if name == "emit" else pl.col(name) for name in columns)
     )
-    return lines.write_csv(include_header=False, float_precision=3).encode()
+    text = BytesIO()
+    lines.write_csv(text, include_header=False, float_precision=3)
+    return text.getvalue()
 
 
 def write_output(answers: Answers, folder: Path, into: Dialect) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -29,3 +30,11 @@ class Train:
 
     def __len__(self) -> int:
         return self.tuples.height
+
+
+def coupled(trains: Sequence[Train]) -> Train:
+    """Trains that follow each other on a stream, at least one, as one train; their tuples stay where they are."""
+    if len(trains) == 1:
+        return trains[0]
+    filled = [train.tuples for train in trains if len(train)] or [trains[0].tuples]
+    return Train(pl.concat(filled, rechunk=False), trains[-1].through)

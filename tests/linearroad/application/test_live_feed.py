@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arterial.engine.sources.source import Ask, Part
+from arterial.engine.sources.source import Ask, Part, Span
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.feed import ROAD_KEY
 from arterial.linearroad.application.live_feed import LiveFeed, LiveReportFeed, LiveRequestFeed
@@ -51,7 +51,9 @@ def test_every_tuple_once_in_whole_seconds(tmp_path: Path, until: int | None) ->
         after = reports.plan(before, ask)
         assert requests.plan(before, ask) == after
         for part in (Part(index, 3, ROAD_KEY) for index in range(3)):
-            got["reports"].append(reports.read(before, after, part))
+            trains = list(reports.read_trains(Span(before, after), part))
+            assert trains[-1].through == after.through
+            got["reports"] += [train.tuples for train in trains]
         got["requests"] += [requests.read(before, after, Part(index, 2)) for index in range(2)]
         before = after
     wanted = pl.DataFrame(pl.from_arrow(CITY.table())).filter(pl.col("time") < (until or 10**6))

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from arterial.errors import RunError
+
+_COPIED_AT_ONCE = 1 << 20
 
 
 class AppendedFiles:
@@ -35,11 +38,12 @@ class AppendedFiles:
                 )
             os.truncate(path, size)
 
-    def append(self, step: int, pieces: Iterable[tuple[Path, bytes]], kept: dict[str, Any] | None = None) -> None:
-        """Append the pieces of a step that was not appended before."""
+    def append(self, step: int, pieces: Iterable[tuple[Path, Path]], kept: dict[str, Any] | None = None) -> None:
+        """Append the pieces of a step that was not appended before: to which file, and the file that holds it."""
         for path, piece in pieces:
-            with path.open("ab") as file:
-                file.write(piece)
+            with path.open("ab") as file, piece.open("rb") as held:
+                # A little at a time: memory that is touched for the first time costs more than the copy.
+                shutil.copyfileobj(held, file, _COPIED_AT_ONCE)
         self.kept = kept or {}
         self.sizes = {path.name: path.stat().st_size for path in self._files}
         draft = self._journal.with_suffix(".part")

@@ -24,6 +24,9 @@ from arterial.linearroad.event_files import writing
 
 Array = np.ndarray[Any, Any]
 
+LINES_AT_ONCE = 100_000
+"""Few enough that what a line is made of stays in cache."""
+
 
 @dataclass(frozen=True)
 class AnswerSink(Sink):
@@ -44,11 +47,13 @@ class AnswerSink(Sink):
         path = self.parts / part_name(delivery.step, self.answer_type, delivery.slot)
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         columns = ANSWER_SCHEMA[self.answer_type].names
-        asked = answers["time"].to_numpy().astype(np.float64)
+        now = time.time()
         with writing(path):
-            now = time.time()
-            stamped = answers.with_columns(pl.Series("emit", self._emitted(asked, now, delivery.born))).select(columns)
-            draft.write_bytes(encode(self.answer_type, stamped.to_arrow(), self.dialect))
+            with draft.open("wb") as file:
+                for some in answers.iter_slices(LINES_AT_ONCE):
+                    asked = some["time"].to_numpy().astype(np.float64)
+                    stamped = some.with_columns(pl.Series("emit", self._emitted(asked, now, delivery.born)))
+                    file.write(encode(self.answer_type, stamped.select(columns).to_arrow(), self.dialect))
             draft.replace(path)
 
     def _emitted(self, asked: Array, now: float, born: float) -> Array:
@@ -80,7 +85,7 @@ class FlatFiles:
         parts = sorted(self.parts.glob(f"step-{step:09d}-*.csv"))
         if step > self._appended.step and parts:
             with writing(self.folder):
-                self._appended.append(step, ((self._file_of(part), part.read_bytes()) for part in parts))
+                self._appended.append(step, ((self._file_of(part), part) for part in parts))
         for part in parts:
             part.unlink()
 

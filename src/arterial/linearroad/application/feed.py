@@ -1,15 +1,15 @@
 """What feeds the network: the position reports and the requests of a data set, as two sources that go along together.
 
-Reports are delivered by shard: a task reads the expressways and directions that belong to its slot and repeats them as
-often as its replicas ask, so a replica costs memory bandwidth and no parsing.
+Reports are delivered by shard: a task reads the expressways and directions that belong to its slot, and their replicas.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,14 @@ import polars as pl
 import pyarrow.compute as pc
 
 from arterial.engine.shards import slots
-from arterial.engine.sources.source import Ask, Part, Progress, Source
+from arterial.engine.sources.source import Ask, Part, Progress, Source, Span
 from arterial.linearroad.application.clock import RunClock
+from arterial.linearroad.application.originals import Originals, Road
 from arterial.linearroad.data import Data
 from arterial.linearroad.events import POSITION_REPORT
 from arterial.linearroad.replicate import Replication
 from arterial.network.schema import Schema
-from arterial.network.train import BEGIN, END
+from arterial.network.train import BEGIN, END, Train
 
 Array = np.ndarray[Any, Any]
 
@@ -33,7 +34,7 @@ ROAD_KEY = ("xway", "dir")
 # Without pacing, steps are kept between these seconds: a step has some 0.4 s of cost that does not depend on its size,
 # and answers are to be in time nevertheless.
 SHORT_STEP, LONG_STEP = 1.5, 3.5
-FIRST_SIZE, LARGEST_SIZE = 50_000, 8_000_000
+FIRST_SIZE, LARGEST_SIZE = 50_000, 16_000_000
 
 REPORT_SCHEMA = Schema.of(
     {
@@ -121,7 +122,7 @@ class Feed(Source):
 def _next_size(size: int, seconds: float) -> int:
     """How many tuples the next step has, after one of so many that took so long."""
     if seconds < SHORT_STEP:
-        return min(2 * size, LARGEST_SIZE)
+        return min((4 if seconds < SHORT_STEP / 2 else 2) * size, LARGEST_SIZE)
     return max(size // 2, FIRST_SIZE) if seconds > LONG_STEP else size
 
 
@@ -163,20 +164,27 @@ class ReportFeed(StoredFeed):
 
     def read(self, before: Progress, after: Progress, part: Part) -> pl.DataFrame:
         """The reports of the roads of a slot, or a contiguous piece of all, in the order of time."""
-        start, stop = before.position["second"], after.position["second"]
-        if start == stop:
-            return REPORT_SCHEMA.empty()
-        pieces = []
-        for (xway, direction), replicas in self._roads(part).items():
-            columns = _road_reports(self.folder, start, stop, xway, direction)
-            if columns["time"].size:
-                pieces.append(self._repeated(columns, np.array(replicas)))
-        reports = _merged(pieces, start)
-        if part.key is None:
-            return piece_of(reports, part)
-        return reports
+        tuples = self._tuples(self._originals(Span(before, after), part))
+        return piece_of(tuples, part) if part.key is None else tuples
 
-    def _roads(self, part: Part) -> Mapping[tuple[int, int], list[int]]:
+    def read_trains(self, span: Span, part: Part) -> Iterable[Train]:
+        """The reports of the roads of a slot, few at a time."""
+        if part.key is None:
+            yield from super().read_trains(span, part)
+            return
+        for some, following in pairwise([*self._originals(span, part).few_at_a_time(), None]):
+            assert some is not None
+            through = span.after.through if following is None else int(following.columns["time"][0]) - 1
+            yield Train(self._tuples(some), through)
+
+    def _originals(self, span: Span, part: Part) -> Originals:
+        start, stop = (progress.position["second"] for progress in (span.before, span.after))
+        return Originals.read(_opened(self.folder), start, stop, self._roads(part))
+
+    def _tuples(self, originals: Originals) -> pl.DataFrame:
+        return pl.DataFrame(originals.repeated(self.replication), schema=REPORT_SCHEMA.polars())
+
+    def _roads(self, part: Part) -> Mapping[Road, list[int]]:
         """The expressways and directions that a part holds, each with its replicas."""
         xways = _opened(self.folder).xways
         every = [(xway, d, r) for r in range(self.replication.times) for xway in xways for d in (0, 1)]
@@ -186,21 +194,10 @@ class ReportFeed(StoredFeed):
             every = [
                 road for road, slot in zip(every, slots(keys, part.key, part.count), strict=True) if slot == part.index
             ]
-        roads: dict[tuple[int, int], list[int]] = {}
+        roads: dict[Road, list[int]] = {}
         for xway, direction, replica in every:
             roads.setdefault((xway, direction), []).append(replica)
         return roads
-
-    def _repeated(self, columns: Mapping[str, Array], replicas: Array) -> dict[str, Array]:
-        """Each report once for every replica, with the replica's numbers."""
-        if replicas.size == 1 and replicas[0] == 0:
-            return dict(columns)
-        times = replicas.size
-        repeated = {name: np.repeat(values, times) for name, values in columns.items()}
-        for name, step in (("vid", self.replication.vid_step), ("xway", self.replication.xway_step)):
-            shift = np.tile((replicas * step).astype(repeated[name].dtype), columns[name].size)
-            repeated[name] += shift
-        return repeated
 
 
 @dataclass(frozen=True)
@@ -214,14 +211,24 @@ class RequestFeed(StoredFeed):
             return REQUEST_SCHEMA.empty()
         found = _opened(self.folder).read(start, stop)
         found = found.filter(pc.not_equal(found["type"], POSITION_REPORT)).select(list(REQUEST_SCHEMA.names))
-        requests = pl.DataFrame(pl.from_arrow(self.replication.events(found))).sort("time", maintain_order=True)
-        return piece_of(requests, part)
+        # All replicas of a request one after the other, so that a piece of all is made from a piece of the originals.
+        times = self.replication.times
+        first, last = _bounds(found.num_rows * times, part)
+        from_row = first // times
+        rows = -(-last // times) - from_row
+        requests = self.replication.events(found.slice(from_row, rows))
+        together = np.arange(times * rows).reshape(times, rows).T.ravel()
+        return pl.DataFrame(pl.from_arrow(requests.take(together))).slice(first - from_row * times, last - first)
 
 
 def piece_of(tuples: pl.DataFrame, part: Part) -> pl.DataFrame:
     """The contiguous piece that a part is of all tuples."""
-    first, last = (len(tuples) * n // part.count for n in (part.index, part.index + 1))
+    first, last = _bounds(len(tuples), part)
     return tuples.slice(first, last - first)
+
+
+def _bounds(rows: int, part: Part) -> tuple[int, int]:
+    return rows * part.index // part.count, rows * (part.index + 1) // part.count
 
 
 def count_seconds(data: Data, path: Path) -> None:
@@ -238,27 +245,6 @@ def count_seconds(data: Data, path: Path) -> None:
 def reports_between(counts: Path, begin: int, until: int) -> int:
     """How many position reports the data set has in the seconds [begin, until)."""
     return int(_counted(counts)[1, begin:until].sum())
-
-
-def _road_reports(folder: Path, start: int, stop: int, xway: int, direction: int) -> dict[str, Array]:
-    """The position reports of one direction of an expressway, in some seconds."""
-    data = _opened(folder)
-    events = data.read(start, stop, [xway])
-    wanted = (events["type"].to_numpy() == POSITION_REPORT) & (events["dir"].to_numpy() == direction)
-    return {name: events[name].to_numpy()[wanted] for name in REPORT_SCHEMA.names}
-
-
-def _merged(pieces: list[dict[str, Array]], start: int) -> pl.DataFrame:
-    """Pieces that are each in the order of time, as one."""
-    if not pieces:
-        return REPORT_SCHEMA.empty()
-    if len(pieces) == 1:
-        return pl.DataFrame(pieces[0], schema=REPORT_SCHEMA.polars())
-    columns = {name: np.concatenate([piece[name] for piece in pieces]) for name in REPORT_SCHEMA.names}
-    # Sixteen bits are sorted by radix, in a fraction of the time.
-    offset = columns["time"] - start
-    order = np.argsort(offset.astype(np.uint16) if offset.max() < 2**16 else offset, kind="stable")
-    return pl.DataFrame({name: values[order] for name, values in columns.items()}, schema=REPORT_SCHEMA.polars())
 
 
 @lru_cache(maxsize=2)

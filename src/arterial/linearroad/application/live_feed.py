@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -10,11 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arterial.engine.shards import slots
-from arterial.engine.sources.source import Ask, Part, Progress
+from arterial.engine.sources.source import Ask, Part, Progress, Span
 from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA, ROAD_KEY, Feed, piece_of
 from arterial.linearroad.application.spool import events_from, look_at, note_position, read_spool
 from arterial.linearroad.events import EVENT_SCHEMA, POSITION_REPORT
+from arterial.linearroad.kernels.reports import part_rows
 from arterial.network.schema import Schema
+from arterial.network.train import Train
 
 _noted: dict[tuple[Path, str], int] = {}
 
@@ -81,6 +85,15 @@ class LiveReportFeed(LiveFeed):
         if part.key is None:
             return piece_of(reports, part)
         return reports.filter(pl.Series(slots(reports, part.key, part.count) == part.index))
+
+    def read_trains(self, span: Span, part: Part) -> Iterable[Train]:
+        """The same, a few seconds at a time, which stay in the processor's cache."""
+        tuples = self.read(span.before, span.after, part)
+        seconds = tuples["time"].to_numpy()
+        ends = [rows.stop for rows in part_rows(seconds)][:-1] if part.key else []
+        for start, stop in pairwise([0, *ends, len(tuples)]):
+            through = int(seconds[stop]) - 1 if stop < len(tuples) else span.after.through
+            yield Train(tuples.slice(start, stop - start), through)
 
 
 @dataclass(frozen=True, kw_only=True)

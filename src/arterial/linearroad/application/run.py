@@ -49,7 +49,7 @@ SETTINGS_FILE = "settings.json"
 WARM_UP_STEPS = 12
 # As fast as possible there is nothing to be in time for, only workers to be started.
 FREE_WARM_UP_STEPS = 2
-TRAIN_SIZE = 16_000_000
+TRAIN_SIZE = 32_000_000
 LOOK_SECONDS = 0.2
 
 

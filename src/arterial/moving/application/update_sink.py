@@ -99,7 +99,7 @@ class UpdateFile:
             if step > self.step:
                 self._count_delays(**json.loads(part.with_suffix(".json").read_text()))
                 kept = {"updates": self.updates, "delays": self.delays}
-                self._appended.append(step, [(self.path, part.read_bytes())], kept)
+                self._appended.append(step, [(self.path, part)], kept)
             part.unlink()
             part.with_suffix(".json").unlink()
         except OSError as fault:
