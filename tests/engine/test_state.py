@@ -150,9 +150,40 @@ def test_a_memo_is_kept_only_while_this_worker_has_the_slot(store: Store) -> Non
     module._cache.update(kept)
     back = store.open()
     assert back.of("sum").memo == {}
+    assert back.of("sum").earlier_memo == {"kept": True}
     got = back.of("sum").get("table")
     assert isinstance(got, pl.DataFrame)
     assert got.height == 2
+
+
+@pytest.mark.parametrize("steps_elsewhere", [1, 32, 40])
+@pytest.mark.parametrize("last", ["committed", "failed", "lost"])
+def test_an_earlier_memo_is_one_that_was_committed(store: Store, steps_elsewhere: int, last: str) -> None:
+    from arterial.engine import state as module
+
+    def step(memo: int, *, save: bool = True) -> None:
+        slot = store.open()
+        slot.of("sum").put("table", "", {"n": np.array([memo])})
+        slot.of("sum").memo["n"] = memo
+        if save:
+            slot.save()
+
+    step(1)
+    committed = store.value
+    if last != "committed":
+        step(2, save=last == "lost")  # by this worker, and then Spark has it done again by another
+        store.value = committed
+    mine = dict(module._cache)
+    forget_cache()
+    for number in range(steps_elsewhere):
+        step(10 + number)
+    module._cache.update(mine)
+    state = store.open().of("sum")
+    assert state.memo == {}
+    known = last == "committed" and steps_elsewhere <= 32
+    assert state.earlier_memo == ({"n": 1} if known else {})
+    again = store.open().of("sum")  # a step that failed may have changed it
+    assert (again.memo, again.earlier_memo) == ({}, {})
 
 
 def test_what_was_never_committed_is_removed_once_it_has_settled(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,11 @@ class Overlay:
         """A place for what can be computed again from the chunks."""
         return self._below.memo
 
+    @property
+    def earlier_memo(self) -> dict[str, Any]:
+        """What an earlier train left in the memo."""
+        return self._below.earlier_memo
+
     def commit(self) -> None:
         """Write to the state below."""
         for (table, key), chunk in self._written.items():

@@ -30,6 +30,8 @@ _SEPARATOR = "\x1f"
 _UNSAVED = "unsaved"
 _STILL_ASKED_FOR = 2
 """So many saves after its end a file is removed; after a crash Spark goes back by one."""
+_PAST = 32
+"""After so many saves by others a worker's memos are too old to be of use."""
 
 
 class Store(Protocol):
@@ -66,6 +68,8 @@ class _Index:
     """The small chunks."""
     ended: list[tuple[int, str]] = field(default_factory=list)
     """Files that no longer count, and since which save."""
+    past: list[str] = field(default_factory=list)
+    """The stamps of the saves before the last one, as far as a worker may want to know that its memos are of one."""
 
     def files(self) -> set[str]:
         """The files that it names."""
@@ -84,8 +88,11 @@ class SlotState:
         if identity not in _cache:
             self._files.clean(self._index.files())
         self._kept = _cache.setdefault(identity, _Kept())
+        self._earlier_memos: dict[str, dict[str, Any]] = {}
         if self._kept.stamp != self._index.stamp:
-            self._kept.memos.clear()
+            if self._kept.stamp in self._index.past:
+                self._earlier_memos = self._kept.memos
+            self._kept.memos = {}
             self._kept.chunks = {
                 key: kept for key, kept in self._kept.chunks.items() if self._stored.get(key) == kept[0]
             }
@@ -96,7 +103,8 @@ class SlotState:
 
     def of(self, box: str) -> BoxState:
         """The state of one box."""
-        return BoxState(self, box, self._kept.memos.setdefault(box, {}))
+        memo = self._kept.memos.setdefault(box, {})
+        return BoxState(self, box, memo, self._earlier_memos.setdefault(box, {}))
 
     def fetch(self, key: str) -> Chunk | None:
         """A chunk by its whole name: from the cache, else from the index, else from its file."""
@@ -136,6 +144,7 @@ class SlotState:
             self._kept.stamp = index.stamp
             return {"state_reads": self.reads, "state_writes": 0}
         # A stamp is never used twice, so what a failed attempt left behind is never mistaken for the truth.
+        index.past = [*index.past, index.stamp][-_PAST:]
         index.stamp = os.urandom(8).hex()
         index.saves += 1
         for key in sorted(self._touched):
@@ -167,8 +176,9 @@ class SlotState:
 class BoxState:
     """The state of one box in one slot, as the box sees it."""
 
-    def __init__(self, slot: SlotState, box: str, memo: dict[str, Any]) -> None:
-        self._slot, self._prefix, self._memo = slot, box + _SEPARATOR, memo
+    def __init__(self, slot: SlotState, box: str, memo: dict[str, Any], earlier_memo: dict[str, Any]) -> None:
+        self._slot, self._prefix = slot, box + _SEPARATOR
+        self._memo, self._earlier_memo = memo, earlier_memo
 
     def get(self, table: str, key: str = "") -> Chunk | None:
         """The chunk, or None if there is none."""
@@ -191,6 +201,11 @@ class BoxState:
         """A place for what can be computed again from the chunks."""
         return self._memo
 
+    @property
+    def earlier_memo(self) -> dict[str, Any]:
+        """What this worker's last train of the slot left in the memo, if others have processed the slot since."""
+        return self._earlier_memo
+
     def _name(self, table: str, key: str) -> str:
         return f"{self._prefix}{table}{_SEPARATOR}{key}"
 
@@ -207,6 +222,7 @@ def _write_index(index: _Index) -> bytes:
         "chunks": index.chunks,
         "inline": [[name, len(packed)] for name, packed in index.inline.items()],
         "ended": index.ended,
+        "past": index.past,
     }
     text = json.dumps(header, separators=(",", ":")).encode()
     return b"".join([_LENGTH.pack(len(text)), text, *index.inline.values()])
@@ -223,4 +239,4 @@ def _read_index(packed: bytes | None) -> _Index:
         inline[name] = packed[at : at + length]
         at += length
     ended = [(since, name) for since, name in header["ended"]]
-    return _Index(header["stamp"], header["saves"], header["chunks"], inline, ended)
+    return _Index(header["stamp"], header["saves"], header["chunks"], inline, ended, header.get("past", []))

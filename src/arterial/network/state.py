@@ -39,6 +39,14 @@ class State(Protocol):
         sure of that.
         """
 
+    @property
+    def earlier_memo(self) -> dict[str, Any]:
+        """Where the memo is empty: what some earlier train of this shard left in it, or nothing.
+
+        It is for what is cheaper to bring up to date than to compute again; take it out to do so. On Spark a shard's
+        trains are processed by several workers in turns, and each remembers the last that it processed.
+        """
+
 
 class MemoryState:
     """State in memory: the engine's in-process host and the tests use it, and Spark's host fills it."""
@@ -47,6 +55,7 @@ class MemoryState:
         self.chunks: dict[tuple[str, str], Chunk] = {}
         self.touched: set[tuple[str, str]] = set()
         self._memo: dict[str, Any] = {}
+        self._earlier_memo: dict[str, Any] = {}
 
     def get(self, table: str, key: str = "") -> Chunk | None:
         """The chunk, or None if there is none."""
@@ -70,3 +79,8 @@ class MemoryState:
     def memo(self) -> dict[str, Any]:
         """A place for what can be computed again from the chunks."""
         return self._memo
+
+    @property
+    def earlier_memo(self) -> dict[str, Any]:
+        """What an earlier train left in the memo."""
+        return self._earlier_memo

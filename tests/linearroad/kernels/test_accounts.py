@@ -65,3 +65,45 @@ def test_the_table_comes_back_from_its_chunks(moved: int, monkeypatch: pytest.Mo
             assert again.trains == table.trains
     assert len(state.chunks) <= 2 * PIECES
     assert table.find(np.array([5])).tolist() == [-1]
+
+
+class Worker(MemoryState):
+    """One of several that share the chunks of a slot, and have each a memory of their own."""
+
+    def __init__(self, slot: MemoryState) -> None:
+        super().__init__()
+        self.chunks = slot.chunks
+
+    def take_over(self) -> None:
+        """Others may have had the slot since: what is remembered is of an earlier train."""
+        self._earlier_memo, self._memo = self._memo, {}
+
+
+@pytest.mark.parametrize("moved", [1, 100, 1 << 18])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_table_of_an_earlier_train_catches_up(seed: int, moved: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arterial.linearroad.kernels.table.MOVED_AT_ONCE", moved)
+    restored: list[int] = []
+    restore = Table._restored.__func__  # type: ignore[attr-defined]
+    monkeypatch.setattr(Table, "_restored", classmethod(lambda *given: restored.append(1) or restore(*given)))
+    rng = np.random.default_rng(seed)
+    slot = MemoryState()
+    workers = [Worker(slot) for _ in range(3)]
+    # The last worker has its turn so seldom that the log no longer reaches back.
+    order = rng.choice(3, 400, p=[0.5, 0.49, 0.01]) if seed % 2 else rng.choice(2, 400)
+    expected: dict[int, int] = {}
+    for train, number in enumerate(order.tolist()):
+        worker = workers[number]
+        if train and order[train - 1] != number:
+            worker.take_over()
+        table = Table.open(worker, DTYPES)
+        keys = np.unique(rng.integers(0, 10_000, int(rng.choice([0, 1, 60])))) * 7
+        rows = table.insert(keys)
+        table.columns["amount"][rows] += train
+        for key in keys.tolist():
+            expected[key] = expected.get(key, 0) + train
+        table.save(worker, rows)
+        found = table.find(np.array(list(expected), np.int64))
+        assert found.tolist() == list(range(len(expected)))
+        assert table.columns["amount"][found].tolist() == list(expected.values())
+    assert len(restored) <= (10 if seed % 2 else 2), "a table that can catch up is not built again"

@@ -2,8 +2,8 @@
 
 Rows lie densely in the order of their arrival; a hash index finds them. In the state the table is a log of the rows
 that changed, a chunk a train, and a snapshot in 64 pieces (every 64th row) of which each train writes one, so that no
-piece is older than the log reaches back. A train that finds the table in the memo of the state reads nothing; otherwise
-the table is built again from the pieces and the log.
+piece is older than the log reaches back. A train that finds the table in the memo of the state reads nothing; one that
+finds the table of an earlier train reads the log since then; otherwise the table is built again from pieces and log.
 """
 
 from __future__ import annotations
@@ -48,7 +48,12 @@ class Table:
     def open(cls, state: State, dtypes: Mapping[str, type[np.generic]], name: str = "") -> Table:
         """The table of that name that the last train left; a name is needed where a state has more than one."""
         table = state.memo.get(f"{name}table")
-        return table if isinstance(table, cls) else cls._restored(state, dtypes, name)
+        if isinstance(table, cls):
+            return table
+        table = state.earlier_memo.pop(f"{name}table", None)
+        if isinstance(table, cls) and table._catch_up(state):
+            return table
+        return cls._restored(state, dtypes, name)
 
     def find(self, keys: Array) -> Array:
         """The rows of these keys, `NOBODY` where there is none."""
@@ -93,6 +98,21 @@ class Table:
         table._index = np.zeros(1 << int(bits_for(table.used)), np.int32)
         add_to_index(table.keys, np.arange(table.used), table._index)
         return table
+
+    def _catch_up(self, state: State) -> bool:
+        """Bring the table of an earlier train up to date; whether the log reaches back so far."""
+        while True:
+            following = self.trains + 1
+            chunk = chunks.read(state, f"{self.name}log", chunks.slot(following, PIECES))
+            if chunk is None or chunks.stamp_of(chunk) < following:
+                return True
+            if chunks.stamp_of(chunk) > following:
+                return False
+            before = self.used
+            self._make_room(max(0, int(chunk["row"].max()) + 1 - before))
+            self._put(chunk["row"], chunk)
+            add_to_index(self.keys, np.arange(before, self.used), self._index)
+            self.trains = following
 
     def _put(self, rows: Array, chunk: dict[str, Array]) -> None:
         if rows.size:
