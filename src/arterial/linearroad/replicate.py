@@ -6,7 +6,7 @@ every vehicle has an account of its own) and are said to be replicas wherever a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,17 @@ class Replication:
         pieces = [self._shifted(events, r) for r in (range(self.times) if replicas is None else replicas)]
         return pa.concat_tables(pieces) if pieces else events.slice(0, 0)
 
+    def together(self, columns: Mapping[str, Array]) -> dict[str, Array]:
+        """The events in these columns, each followed by its replicas."""
+        rows = next(iter(columns.values())).size
+        replica = np.tile(np.arange(self.times), rows)
+        repeated = {name: np.repeat(values, self.times) for name, values in columns.items()}
+        for name, step in self._steps:
+            values = repeated[name]
+            moved = values + (replica * step).astype(values.dtype)
+            repeated[name] = moved if name == "vid" else np.where(values == UNUSED, values, moved)
+        return repeated
+
     def original_vid(self, vids: Array) -> Array:
         """The vehicle that each vehicle is a replica of: the one that the history knows."""
         return vids % self.vid_step if self.times > 1 else vids
@@ -60,10 +71,14 @@ class Replication:
         """The expressway that each expressway is a replica of."""
         return xways % self.xway_step if self.times > 1 else xways
 
+    @property
+    def _steps(self) -> tuple[tuple[str, int], ...]:
+        return ("vid", self.vid_step), ("xway", self.xway_step), ("qid", self.qid_step)
+
     def _shifted(self, events: pa.Table, replica: int) -> pa.Table:
         if replica == 0:
             return events
-        for name, step in (("vid", self.vid_step), ("xway", self.xway_step), ("qid", self.qid_step)):
+        for name, step in self._steps:
             place = events.schema.get_field_index(name)
             field = events.schema.field(place)
             column = events.column(place)

@@ -210,15 +210,15 @@ class RequestFeed(StoredFeed):
         if start == stop:
             return REQUEST_SCHEMA.empty()
         found = _opened(self.folder).read(start, stop)
-        found = found.filter(pc.not_equal(found["type"], POSITION_REPORT)).select(list(REQUEST_SCHEMA.names))
-        # All replicas of a request one after the other, so that a piece of all is made from a piece of the originals.
+        found = found.filter(pc.not_equal(found["type"], POSITION_REPORT))
+        # A request is followed by its replicas, so a piece of all is made from a piece of the originals.
         times = self.replication.times
         first, last = _bounds(found.num_rows * times, part)
         from_row = first // times
         rows = -(-last // times) - from_row
-        requests = self.replication.events(found.slice(from_row, rows))
-        together = np.arange(times * rows).reshape(times, rows).T.ravel()
-        return pl.DataFrame(pl.from_arrow(requests.take(together))).slice(first - from_row * times, last - first)
+        originals = {name: found[name].to_numpy()[from_row : from_row + rows] for name in REQUEST_SCHEMA.names}
+        requests = pl.DataFrame(self.replication.together(originals), schema=REQUEST_SCHEMA.polars())
+        return requests.slice(first - from_row * times, last - first)
 
 
 def piece_of(tuples: pl.DataFrame, part: Part) -> pl.DataFrame:
