@@ -176,7 +176,9 @@ def _phase(phase: int, like: Array) -> Array:
 
 NONE_UNEVEN = Uneven(*(np.empty(0, np.int64) for _ in range(5)))
 
-SIEVE_BITS = 20
+SIEVE_BITS = 2
+"""The sieve has 2**SIEVE_BITS bits for each slot of a table that is half full: at most one vehicle in eight passes it
+without being in the table."""
 
 
 @kernel(
@@ -191,9 +193,9 @@ def _suspect(vid: Array, phase: Array, bits: int) -> tuple[Array, Array, Array, 
     keys = np.full(1 << bits, -1, np.int64)
     phase_of = np.full(1 << bits, -1, np.int8)
     several = np.zeros(1 << bits, np.bool_)
-    sieve = np.zeros(1 << (SIEVE_BITS - 3), np.uint8)
+    sieve = np.zeros(1 << (bits + SIEVE_BITS - 3), np.uint8)
     for row in range(vid.size):
-        bit = home(vid[row], SIEVE_BITS)
+        bit = home(vid[row], bits + SIEVE_BITS)
         sieve[bit >> 3] |= np.uint8(1 << (bit & 7))
         slot = home(vid[row], bits)
         while keys[slot] >= 0 and keys[slot] != vid[row]:
@@ -219,7 +221,7 @@ def _sight(vid: Array, phase: Array, keys: Array, phase_of: Array, several: Arra
     mask = (1 << bits) - 1
     step = 1 if phase.size == vid.size else 0
     for row in range(vid.size):
-        bit = home(vid[row], SIEVE_BITS)
+        bit = home(vid[row], bits + SIEVE_BITS)
         if (sieve[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
             continue
         slot = home(vid[row], bits)
