@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
+from arterial.engine.shards import slots
 from arterial.linearroad.kernels.accounts import Requests, settle
+from arterial.linearroad.kernels.hashing import home
 from arterial.linearroad.kernels.table import PIECES, Table
 from arterial.linearroad.kernels.tolls import Charges
 from arterial.network.state import MemoryState
@@ -65,6 +68,14 @@ def test_the_table_comes_back_from_its_chunks(moved: int, monkeypatch: pytest.Mo
             assert again.trains == table.trains
     assert len(state.chunks) <= 2 * PIECES
     assert table.find(np.array([5])).tolist() == [-1]
+
+
+def test_the_vehicles_of_one_slot_fill_the_whole_table() -> None:
+    vids = (np.arange(150)[:, None] + 10**6 * np.arange(500)).ravel()
+    mine = vids[slots(pl.DataFrame({"vid": vids}), ("vid",), 2) == 0]
+    taken = np.bincount([home(vid, 6) for vid in mine.tolist()], minlength=64)
+    assert taken.min() > 0.5 * taken.mean()
+    assert taken.max() < 1.5 * taken.mean()
 
 
 class Worker(MemoryState):

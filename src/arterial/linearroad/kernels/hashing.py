@@ -1,4 +1,4 @@
-"""The one hash of all kernels: Fibonacci hashing of vehicle numbers into tables with linear probing."""
+"""The one hash of all kernels: multiplicative hashing of vehicle numbers into tables with linear probing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 
 from arterial.linearroad.kernels.compiled import int64, kernel
 
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+# Not the golden ratio, by which the engine deals vehicles out to slots: all vehicles of a slot would have the same top
+# bits, and crowd in that part of a table.
+MULTIPLIER = np.uint64(0xD1B54A32D192ED03)
 
 
 @kernel(int64, int64, gives=int64)
