@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import time
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,23 +13,28 @@ import pyarrow as pa
 
 from arterial.engine.mapped import map_file, write_parts
 
-SETTLED_SECONDS = 60.0
-"""A file that no index names is only taken for a leftover when nobody can still be about to name it."""
+_NUMBER_DIGITS = 8
 
 
 class ChunkFiles:
-    """A folder of files that are never changed; each belongs to one chunk as one save left it."""
+    """A folder of files that are never changed; each belongs to one chunk as one save left it.
+
+    All attempts at a save give a chunk's file the same name: of two attempts whose state reached Spark's store the
+    first is kept, while the run goes on with the second, so either may be asked for later.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def write(self, name: str, parts: Sequence[Any]) -> None:
-        """Write a new file."""
+        """Put a file in place, maybe of the one that another attempt left; who has that one mapped keeps it."""
+        draft = self._folder / f"{name}.{os.urandom(4).hex()}"
         try:
-            write_parts(self._folder / name, parts)
+            write_parts(draft, parts)
         except FileNotFoundError:
             self._folder.mkdir(parents=True, exist_ok=True)
-            write_parts(self._folder / name, parts)
+            write_parts(draft, parts)
+        draft.replace(self._folder / name)
 
     def read(self, name: str) -> pa.Buffer:
         """What is in a file."""
@@ -40,15 +45,19 @@ class ChunkFiles:
         for name in names:
             (self._folder / name).unlink(missing_ok=True)
 
-    def clean(self, named: set[str]) -> None:
-        """Remove what steps left behind that were never committed."""
-        settled = time.time() - SETTLED_SECONDS
+    def clean(self, named: set[str], through: int) -> None:
+        """Remove what saves up to that number left behind and nothing names any more."""
         with suppress(OSError):
             for path in self._folder.iterdir():
-                if path.name not in named and path.stat().st_mtime < settled:
+                if path.name not in named and int(path.name[:_NUMBER_DIGITS], 16) <= through:
                     path.unlink(missing_ok=True)
 
 
+def new_stamp(save: int) -> str:
+    """The stamp of one attempt at the save of that number."""
+    return f"{save:0{_NUMBER_DIGITS}x}{os.urandom(8).hex()}"
+
+
 def file_name(key: str, stamp: str) -> str:
-    """The name of the file of a chunk as a save left it."""
-    return f"{stamp}-{hashlib.blake2s(key.encode(), digest_size=8).hexdigest()}"
+    """The name of the file of a chunk as the save of a stamp left it, in whichever attempt."""
+    return f"{stamp[:_NUMBER_DIGITS]}-{hashlib.blake2s(key.encode(), digest_size=8).hexdigest()}"

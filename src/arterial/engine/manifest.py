@@ -17,7 +17,7 @@ from arterial.network.network import NetworkValue
 from arterial.version import __version__
 
 MANIFEST = "manifest.json"
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,12 @@ anything, one write, plus a file for each large chunk it touched.
 from __future__ import annotations
 
 import json
-import os
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from arterial.engine.chunk_files import ChunkFiles, file_name
+from arterial.engine.chunk_files import ChunkFiles, file_name, new_stamp
 from arterial.engine.packing import pack_chunk, unpack_chunk
 from arterial.network.state import Chunk
 
@@ -86,7 +85,7 @@ class SlotState:
         self._index = _read_index(found[0] if found else None)
         self._stored = dict(self._index.chunks)
         if identity not in _cache:
-            self._files.clean(self._index.files())
+            self._files.clean(self._index.files(), self._index.saves - _STILL_ASKED_FOR)
         self._kept = _cache.setdefault(identity, _Kept())
         self._earlier_memos: dict[str, dict[str, Any]] = {}
         if self._kept.stamp != self._index.stamp:
@@ -143,10 +142,10 @@ class SlotState:
         if not self._touched:
             self._kept.stamp = index.stamp
             return {"state_reads": self.reads, "state_writes": 0}
-        # A stamp is never used twice, so what a failed attempt left behind is never mistaken for the truth.
+        # A stamp is never used twice, so what a worker remembers of a failed attempt is never mistaken for the truth.
         index.past = [*index.past, index.stamp][-_PAST:]
-        index.stamp = os.urandom(8).hex()
         index.saves += 1
+        index.stamp = new_stamp(index.saves)
         for key in sorted(self._touched):
             if index.inline.pop(key, None) is None and key in self._stored:
                 index.ended.append((index.saves, file_name(key, self._stored[key])))
