@@ -27,7 +27,7 @@ class ChunkFiles:
         self._folder = folder
 
     def write(self, name: str, parts: Sequence[Any]) -> None:
-        """Put a file in place, maybe of the one that another attempt left; who has that one mapped keeps it."""
+        """Put a file in place, maybe instead of the one that another attempt left; who has that mapped keeps it."""
         draft = self._folder / f"{name}.{os.urandom(4).hex()}"
         try:
             write_parts(draft, parts)
@@ -49,8 +49,9 @@ class ChunkFiles:
         """Remove what saves up to that number left behind and nothing names any more."""
         with suppress(OSError):
             for path in self._folder.iterdir():
-                if path.name not in named and int(path.name[:_NUMBER_DIGITS], 16) <= through:
-                    path.unlink(missing_ok=True)
+                with suppress(ValueError):  # not a file of ours
+                    if path.name not in named and int(path.name[:_NUMBER_DIGITS], 16) <= through:
+                        path.unlink(missing_ok=True)
 
 
 def new_stamp(save: int) -> str:
