@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from arterial.linearroad.cleaning import Cleaner
-from arterial.linearroad.convert import convert
-from arterial.linearroad.data import open_data
+from arterial.linearroad.data.cleaning import Cleaner
+from arterial.linearroad.data.convert import convert
+from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.describe.description import describe
-from arterial.linearroad.line_writer import MAX_FIELD_BYTES, write_lines
+from arterial.linearroad.formats.line_writer import MAX_FIELD_BYTES, write_lines
 from benchmarks.figure import Figure
 
 LINES = 3_000_000

@@ -18,16 +18,16 @@ import pandas as pd
 import polars as pl
 
 from arterial import Network
-from arterial.engine.compile import compile_network
-from arterial.engine.inprocess import InProcess
-from arterial.engine.packing import pack_note, unpack_note
-from arterial.engine.run import Settings, run
-from arterial.engine.session import spark_session
-from arterial.engine.sinks.memory import MemorySink
-from arterial.engine.sources.files import FileSource
-from arterial.engine.sources.memory import MemorySource
-from arterial.engine.statistics import Statistics
-from arterial.engine.superbox import Counts
+from arterial.connectors.file_source import FileSource
+from arterial.connectors.memory_sink import MemorySink
+from arterial.connectors.memory_source import MemorySource
+from arterial.engine.host.inprocess import InProcess
+from arterial.engine.host.level import Counts
+from arterial.engine.plan.compile import compile_network
+from arterial.engine.run.run import Settings, run
+from arterial.engine.run.statistics import Statistics
+from arterial.engine.spark.session import spark_session
+from arterial.engine.transport.packing import pack_note, unpack_note
 from arterial.network.network import NetworkValue
 from arterial.network.train import END, Train
 from benchmarks.figure import Figure

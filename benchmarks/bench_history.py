@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from arterial.engine.session import spark_session
-from arterial.linearroad.city import LAST_EXPENDITURE_DAY
-from arterial.linearroad.history import counted, make_history
-from arterial.linearroad.lookup import SegmentLookup, TollLookup
+from arterial.engine.spark.session import spark_session
+from arterial.linearroad.history.lookup import SegmentLookup, TollLookup
+from arterial.linearroad.history.make import counted, make_history
+from arterial.linearroad.semantics.city import LAST_EXPENDITURE_DAY
 from benchmarks.figure import Figure
 
 Integers = NDArray[np.int64]

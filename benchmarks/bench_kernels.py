@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from arterial.linearroad.city import EXPRESSWAY_FEET, REPORT_SECONDS, SEGMENT_FEET
-from arterial.linearroad.kernels.compiled import Array
-from arterial.linearroad.kernels.host import LinearRoadKernels
-from arterial.linearroad.kernels.reports import REPORT_DTYPES
-from arterial.linearroad.profiles import SPEC, WALMART, Profile
+from arterial.linearroad.application.kernels.base.compiled import Array
+from arterial.linearroad.application.kernels.base.reports import REPORT_DTYPES
+from arterial.linearroad.application.kernels.host import LinearRoadKernels
+from arterial.linearroad.semantics.city import EXPRESSWAY_FEET, REPORT_SECONDS, SEGMENT_FEET
+from arterial.linearroad.semantics.profiles import SPEC, WALMART, Profile
 from benchmarks.figure import Figure
 
 PEAK_REPORTS = 1_700  # of one expressway in one second

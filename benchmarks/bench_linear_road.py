@@ -104,19 +104,19 @@ def _network_alone(folder: Path, core: int, replicas: int) -> int:
     """The network in this process, on some replicas: from the same files to the same lines of answers."""
     # A process is one of several on the machine, as Spark's workers are.
     os.environ["POLARS_MAX_THREADS"] = "1"
-    from arterial.engine.inprocess import InProcess
-    from arterial.engine.planning import plan_step
-    from arterial.engine.sinks.sink import Delivery
-    from arterial.engine.sources.source import Part, Span
-    from arterial.linearroad.answers import TABLE_OF_TYPE
+    from arterial.connectors.sink import Delivery
+    from arterial.connectors.source import Part, Span
+    from arterial.engine.host.inprocess import InProcess
+    from arterial.engine.steering.offsets import plan_step
     from arterial.linearroad.application.answer_sink import AnswerSink
     from arterial.linearroad.application.clock import RunClock
     from arterial.linearroad.application.feed import ROAD_KEY
     from arterial.linearroad.application.inputs import StoredInput
     from arterial.linearroad.application.network import History, linear_road_network
     from arterial.linearroad.application.run import TRAIN_SIZE
-    from arterial.linearroad.dialects import PAPER
-    from arterial.linearroad.profiles import SPEC
+    from arterial.linearroad.formats.answers import TABLE_OF_TYPE
+    from arterial.linearroad.formats.dialects import PAPER
+    from arterial.linearroad.semantics.profiles import SPEC
     from arterial.network.train import END, Train, coupled
 
     work = folder / f"alone-{core}-{replicas}"
@@ -152,7 +152,7 @@ def _network_alone(folder: Path, core: int, replicas: int) -> int:
 
 
 def _kernels_alone(folder: Path, core: int, replicas: int) -> int:
-    from arterial.linearroad.kernels.host import LinearRoadKernels
+    from arterial.linearroad.application.kernels.host import LinearRoadKernels
 
     events = pl.read_parquet(folder / "city" / "events" / "*.parquet")
     events = events.filter((pl.col("type") == 0) & (pl.col("time") < FREE_UNTIL))

@@ -25,11 +25,11 @@ from scipy.spatial import cKDTree
 
 from arterial.boxes import Output, Source
 from arterial.drawing import Network, StreamHandle
-from arterial.engine.inprocess import InProcess
-from arterial.moving.box import MovingQueries
-from arterial.moving.events import MovingNearest, MovingRange
-from arterial.moving.query_columns import QUERY_SCHEMA, row_of
-from arterial.moving.shared import SharedExecution
+from arterial.engine.host.inprocess import InProcess
+from arterial.moving.boxes.moving_queries import MovingQueries
+from arterial.moving.queries.events import MovingNearest, MovingRange
+from arterial.moving.queries.query_columns import QUERY_SCHEMA, row_of
+from arterial.moving.shared.shared import SharedExecution
 from arterial.moving.traffic import Positions, Traffic, TrafficSettings
 from arterial.network.network import Port
 from arterial.network.schema import Schema, Type

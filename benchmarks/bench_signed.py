@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from arterial.drawing import Network, StreamHandle
-from arterial.engine.inprocess import InProcess
+from arterial.engine.host.inprocess import InProcess
 from arterial.moving import gpac_in, gpac_knn
 from arterial.network.train import Train
 from arterial.optimize.push_down import push_down

@@ -13,13 +13,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from arterial.linearroad.answers import ANSWER_SCHEMA, Answers
-from arterial.linearroad.city import RUN_SECONDS
-from arterial.linearroad.data import Data, open_data
-from arterial.linearroad.dialects import FLAT_FILE, PAPER, encode, parse, read_output, write_output
-from arterial.linearroad.events import EVENT_SCHEMA
+from arterial.linearroad.data.dataset import Data, open_data
+from arterial.linearroad.formats.answers import ANSWER_SCHEMA, Answers
+from arterial.linearroad.formats.dialects import FLAT_FILE, PAPER, encode, parse, read_output, write_output
+from arterial.linearroad.formats.events import EVENT_SCHEMA
+from arterial.linearroad.semantics.city import RUN_SECONDS
 from arterial.linearroad.validate import validate
-from arterial.linearroad.validate.expected import Expectation, expected
+from arterial.linearroad.validate.expected.expected import Expectation, expected
 from benchmarks.figure import Figure
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def measure() -> list[Figure]:
     """Judge one and ten expressways on Spark, and read an output file."""
-    from arterial.engine.session import spark_session
+    from arterial.engine.spark.session import spark_session
 
     with tempfile.TemporaryDirectory(prefix="arterial-bench-") as name:
         folder = Path(name)

@@ -5,9 +5,9 @@ python examples/group_nearest.py
 
 from __future__ import annotations
 
-from arterial.moving.events import Report
-from arterial.moving.group_nearest import GpacGroup
-from arterial.moving.interpreter import Interpreter, net
+from arterial.moving.queries.events import Report
+from arterial.moving.queries.group_nearest import GpacGroup
+from arterial.moving.queries.interpreter import Interpreter, net
 from arterial.moving.traffic import Traffic, TrafficSettings
 
 FRIENDS = [(-400.0, 0.0), (300.0, 250.0), (100.0, -350.0)]

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from arterial.linearroad.data import open_data
-from arterial.moving.events import MovingNearest
-from arterial.moving.shared import SharedExecution
+from arterial.linearroad.data.dataset import open_data
+from arterial.moving.queries.events import MovingNearest
+from arterial.moving.shared.shared import SharedExecution
 
 REPORT_SECONDS = 30
 LANE_FEET = 12.0

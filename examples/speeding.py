@@ -40,7 +40,7 @@ def make_reports(path: Path, minutes: int = 10, vehicles: int = 200) -> None:
 
 
 if __name__ == "__main__":
-    from arterial.engine.inprocess import InProcess
+    from arterial.engine.host.inprocess import InProcess
     from arterial.network.train import END, Train
 
     data = Path("reports.parquet")

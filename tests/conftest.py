@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from arterial.engine.session import spark_session
+from arterial.engine.spark.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from arterial.version import __version__
 
 if TYPE_CHECKING:
     from arterial.drawing import Network
-    from arterial.network.function import function
+    from arterial.network.expression.function import function
 
 
 __all__ = ["Network", "__version__", "function"]
@@ -21,7 +21,7 @@ def __getattr__(name: str) -> Any:
 
         return Network
     if name == "function":
-        from arterial.network.function import function
+        from arterial.network.expression.function import function
 
         return function
     raise AttributeError(f"module 'arterial' has no attribute {name!r}")

@@ -37,16 +37,16 @@ from arterial.boxes.union import Union
 from arterial.boxes.update_relation import UpdateRelation
 from arterial.boxes.wait_for import UNMET, UNTIL, WaitFor
 from arterial.errors import NetworkError
-from arterial.network.aggregate import Values
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.duration import Duration
-from arterial.network.function import Function
+from arterial.network.expression.aggregate import Values
+from arterial.network.expression.function import Function
+from arterial.network.expression.tree import known_column
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.qos import Delay
 from arterial.network.relation import Relation
 from arterial.network.schema import Schema, SchemaLike
 from arterial.network.serial import from_json, to_json
-from arterial.network.tree import known_column
 
 Value = str | Function
 

@@ -21,7 +21,7 @@ from arterial.boxes.group_by import GroupBy
 from arterial.boxes.output import Output
 from arterial.boxes.source import Source
 from arterial.drawing import Network, StreamHandle
-from arterial.engine.inprocess import InProcess
+from arterial.engine.host.inprocess import InProcess
 from arterial.errors import ArterialError
 from arterial.network.box import SIGN, Box, Stream
 from arterial.network.network import NetworkValue, Port

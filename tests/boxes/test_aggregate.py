@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arterial import Network
-from arterial.boxes._values import find_extremes
+from arterial.boxes.parts.values import find_extremes
 from arterial.errors import NetworkError
 from tests.boxes.drawn import COLUMNS, one, tuples
 

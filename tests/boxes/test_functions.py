@@ -7,7 +7,7 @@ import pytest
 
 from arterial import function
 from arterial.errors import NetworkError, RunError
-from arterial.network.function import TupleError, call_on_columns
+from arterial.network.expression.function import TupleError, call_on_columns
 from tests.boxes.drawn import one, tuples
 
 

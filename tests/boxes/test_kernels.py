@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from arterial.boxes import _kernels as kernels
-from arterial.boxes._groups import codes, slots_of
+from arterial.boxes.parts import kernels
+from arterial.boxes.parts.groups import codes, slots_of
 
 CHANCE = np.random.default_rng(5)
 SLOTS = CHANCE.integers(0, 7, 200)

@@ -7,7 +7,7 @@ import pytest
 from arterial import Network
 from arterial.boxes.match import taken_apart
 from arterial.errors import NetworkError
-from arterial.network.expression import predicate
+from arterial.network.expression.parser import predicate
 from arterial.network.schema import Schema
 from tests.boxes.drawn import COLUMNS, one, tuples
 

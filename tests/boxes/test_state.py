@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from arterial import Network
-from arterial.boxes._order import Held
-from arterial.boxes._table import KeyedTable
+from arterial.boxes.parts.order import Held
+from arterial.boxes.parts.table import KeyedTable
 from arterial.drawing import StreamHandle
 from arterial.network.state import MemoryState
 from arterial.network.train import Train

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from arterial.cli import sql_output
 from arterial.cli.main import app
 from arterial.errors import ArterialError, DataError, MachineError, RunError
-from arterial.linearroad.events import EVENT_SCHEMA
+from arterial.linearroad.formats.events import EVENT_SCHEMA
 from arterial.sql import SqlError
 
 if TYPE_CHECKING:

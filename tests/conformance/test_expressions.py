@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from arterial.network.expression import parse
+from arterial.network.expression.parser import parse
+from arterial.network.expression.vectorised import evaluate
 from arterial.network.schema import Type
-from arterial.network.vectorised import evaluate
 from arterial.reference.scalar import scalar
 from arterial.testing import frame
 from tests.conformance.expressions import texts

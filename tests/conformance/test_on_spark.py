@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from arterial import Network
-from arterial.engine.run import Settings, run
-from arterial.engine.sinks.memory import MemorySink
-from arterial.engine.sources.memory import ArrivingSource
-from arterial.moving.pipeline_meaning import MEANINGS
+from arterial.connectors.memory_sink import MemorySink
+from arterial.connectors.memory_source import ArrivingSource
+from arterial.engine.run.run import Settings, run
+from arterial.moving.boxes.gpac_meaning import MEANINGS
 from arterial.reference import interpret
 from arterial.testing import compare, steps
 from tests.conformance.networks import networks

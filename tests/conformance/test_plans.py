@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from arterial.drawing import Network
-from arterial.moving.pipeline_meaning import MEANINGS
+from arterial.moving.boxes.gpac_meaning import MEANINGS
 from arterial.testing import check_network, run, standing
 from tests.conformance.plans import Plan, plans, world
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from arterial.drawing import Network, StreamHandle
 from arterial.moving import gpac_in, gpac_knn
-from arterial.moving.pipeline_meaning import MEANINGS
+from arterial.moving.boxes.gpac_meaning import MEANINGS
 from arterial.network.schema import Schema
 from arterial.testing import check_network, run, standing
 from tests.conformance.tuples import SCHEMA, arrivals

@@ -12,10 +12,10 @@ from pathlib import Path
 import polars as pl
 
 from arterial import Network
-from arterial.engine.run import Settings, run
-from arterial.engine.session import spark_session
-from arterial.engine.sinks.files import FileSink
-from arterial.engine.sources.files import FileSource
+from arterial.connectors.file_sink import FileSink
+from arterial.connectors.file_source import FileSource
+from arterial.engine.run.run import Settings, run
+from arterial.engine.spark.session import spark_session
 from arterial.errors import ArterialError
 
 # Long enough that trains are handed over in shared memory.

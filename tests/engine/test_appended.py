@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from arterial.engine.sinks.appended import AppendedFiles
 from arterial.errors import RunError
+from arterial.storage.appended import AppendedFiles
 
 
 def test_what_was_not_noted_is_cut_off(tmp_path: Path) -> None:

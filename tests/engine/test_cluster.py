@@ -13,7 +13,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from arterial.engine.java import find_java
+from arterial.engine.spark.java import find_java
 from tests.engine.test_recovery import SCRIPT, _check_content
 
 ROOT = Path(__file__).parents[2]

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from arterial.engine.compile import compile_network
-from arterial.engine.plan import Merge, Route, Where
+from arterial.engine.plan.compile import compile_network
+from arterial.engine.plan.plan import Merge, Route, Where
 from arterial.errors import NetworkError
 from arterial.network.network import NetworkValue
 from tests.engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain

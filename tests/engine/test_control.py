@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from arterial.engine import control
-from arterial.engine.control import Control, apply
+from arterial.engine.steering import control
+from arterial.engine.steering.control import Control, apply
 from arterial.errors import RunError
 
 

@@ -15,22 +15,22 @@ import polars as pl
 import pytest
 
 from arterial import Network
-from arterial.engine import handover
-from arterial.engine.arrivals import Parcel
-from arterial.engine.carriage import from_rows, to_rows
-from arterial.engine.compile import compile_network
-from arterial.engine.failures import FAIL
-from arterial.engine.handover import LEAST_BYTES, TICKET
-from arterial.engine.inprocess import InProcess
-from arterial.engine.memory import MemoryFolder
-from arterial.engine.packing import Consignment, address
-from arterial.engine.pieces import PIECE, PIECE_BYTES
-from arterial.engine.run import Settings, run
-from arterial.engine.sinks.memory import MemorySink
-from arterial.engine.sources.memory import MemorySource
-from arterial.engine.work import Work
+from arterial.connectors.memory_sink import MemorySink
+from arterial.connectors.memory_source import MemorySource
+from arterial.engine.host.failures import FAIL
+from arterial.engine.host.inprocess import InProcess
+from arterial.engine.plan.compile import compile_network
+from arterial.engine.run.run import Settings, run
+from arterial.engine.spark.work import Work
+from arterial.engine.transport import handover
+from arterial.engine.transport.handover import LEAST_BYTES, TICKET
+from arterial.engine.transport.packing import Consignment, address
+from arterial.engine.transport.parcels import Parcel
+from arterial.engine.transport.pieces import PIECE, PIECE_BYTES
+from arterial.engine.transport.rows import from_rows, to_rows
 from arterial.network.network import NetworkValue
 from arterial.network.train import END, Train
+from arterial.storage.shared_memory import MemoryFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,58 +74,58 @@ def _check(got: Consignment, expected: Consignment) -> None:
 def test_long_ones_lie_in_memory_and_a_ticket_goes(folder: MemoryFolder) -> None:
     work = _work(str(folder.path))
     sent = _consignment(work, 50_000)
-    (row,) = to_rows(work, sent, sender=0)
+    (row,) = to_rows(sent, 0, work.channels, work.memory)
     assert row[:4] == TICKET
     assert len(row) < 100
     assert address(row) == (0, 3)
     for _ in range(2):  # a task that is repeated finds it again
-        (got,) = from_rows(work, [row])
+        (got,) = from_rows([row], work.channels, work.memory)
         _check(got, sent)
     folder.empty()
     _check(got, sent)  # who has it keeps it
     with pytest.raises(FileNotFoundError):
-        from_rows(work, [row])
+        from_rows([row], work.channels, work.memory)
 
 
 def test_short_ones_go_as_they_are(folder: MemoryFolder) -> None:
     work = _work(str(folder.path))
     sent = _consignment(work, LEAST_BYTES // 100)
-    (row,) = to_rows(work, sent, sender=0)
+    (row,) = to_rows(sent, 0, work.channels, work.memory)
     assert row[:4] not in (TICKET, PIECE)
-    _check(from_rows(work, [row])[0], sent)
+    _check(from_rows([row], work.channels, work.memory)[0], sent)
     assert [path.name for path in folder.path.iterdir()] == ["lock"]
 
 
 def test_without_memory_they_go_in_pieces() -> None:
     work = _work("")
     sent = _consignment(work, 300_000)
-    rows = to_rows(work, sent, sender=0)
+    rows = to_rows(sent, 0, work.channels, work.memory)
     assert len(rows) > 1
     assert max(map(len, rows)) < PIECE_BYTES + 64
-    _check(from_rows(work, rows)[0], sent)
+    _check(from_rows(rows, work.channels, work.memory)[0], sent)
 
 
 def test_when_the_memory_is_full_they_go_in_pieces(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     work = _work(str(folder.path))
     sent = _consignment(work, 300_000)
     monkeypatch.setattr(handover, "has_room", lambda folder, size: False)
-    assert {row[:4] for row in to_rows(work, sent, sender=0)} == {PIECE}
+    assert {row[:4] for row in to_rows(sent, 0, work.channels, work.memory)} == {PIECE}
     monkeypatch.undo()
 
     def full(file: int, data: object) -> int:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
-    rows = to_rows(work, sent, sender=0)
+    rows = to_rows(sent, 0, work.channels, work.memory)
     monkeypatch.undo()
     assert {row[:4] for row in rows} == {PIECE}
     assert [path.name for path in folder.path.iterdir()] == ["lock"]
-    _check(from_rows(work, rows)[0], sent)
+    _check(from_rows(rows, work.channels, work.memory)[0], sent)
 
 
 def test_a_folder_whose_process_was_killed_is_removed(folder: MemoryFolder) -> None:
     script = (
-        "from arterial.engine.memory import MemoryFolder\n"
+        "from arterial.storage.shared_memory import MemoryFolder\n"
         "folder = MemoryFolder.make('test')\n"
         "(folder.path / 'something').write_bytes(bytes(1000))\n"
         "print(folder.path, flush=True)\n"

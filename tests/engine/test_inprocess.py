@@ -3,8 +3,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from arterial.engine.failures import SET_ASIDE, BoxFailedError
-from arterial.engine.inprocess import InProcess
+from arterial.engine.host.failures import SET_ASIDE, BoxFailedError
+from arterial.engine.host.inprocess import InProcess
 from arterial.network.network import NetworkValue
 from tests.engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain, numbers, trains
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arterial.engine import java
+from arterial.engine.spark import java
 
 
 def fake_java(home: Path, version: str) -> Path:

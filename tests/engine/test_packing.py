@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from arterial.engine.arrivals import Parcel
-from arterial.engine.packing import (
+from arterial.engine.plan.plan import Channel, Merge, Route, Where
+from arterial.engine.transport.packing import (
     FRAME,
     NOTE,
     Consignment,
@@ -19,8 +19,8 @@ from arterial.engine.packing import (
     unpack_chunk,
     unpack_note,
 )
-from arterial.engine.pieces import PIECE_BYTES, cut, whole
-from arterial.engine.plan import Channel, Merge, Route, Where
+from arterial.engine.transport.parcels import Parcel
+from arterial.engine.transport.pieces import PIECE_BYTES, cut, whole
 from arterial.network.box import Stream
 from arterial.network.network import Port
 from arterial.network.schema import Schema

@@ -16,7 +16,7 @@ import polars as pl
 import psutil
 import pytest
 
-from arterial.engine.inprocess import InProcess
+from arterial.engine.host.inprocess import InProcess
 from arterial.network.train import END, Train
 from tests.engine.recover import TRAIN_SIZE, network, tuples
 
@@ -140,7 +140,7 @@ def _task_workers(driver: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 def _is_daemon(process: psutil.Process) -> bool:
     try:
-        return "arterial.engine.daemon" in process.cmdline()
+        return "arterial.engine.spark.daemon" in process.cmdline()
     except psutil.Error:
         return False
 

@@ -13,17 +13,17 @@ import polars as pl
 import pytest
 
 from arterial import Network
-from arterial.engine import control
-from arterial.engine.failures import SET_ASIDE
-from arterial.engine.inprocess import InProcess
-from arterial.engine.run import Run, Settings, run
-from arterial.engine.sinks.files import FileSink
-from arterial.engine.sinks.frames import FrameSink
-from arterial.engine.sinks.memory import MemorySink
-from arterial.engine.sinks.tables import TableSink
-from arterial.engine.sources.files import FileSource
-from arterial.engine.sources.frames import FrameSource
-from arterial.engine.sources.memory import ArrivingSource, MemorySource
+from arterial.connectors.file_sink import FileSink
+from arterial.connectors.file_source import FileSource
+from arterial.connectors.memory_sink import MemorySink
+from arterial.connectors.memory_source import ArrivingSource, MemorySource
+from arterial.connectors.table_sink import TableSink
+from arterial.engine.host.failures import SET_ASIDE
+from arterial.engine.host.inprocess import InProcess
+from arterial.engine.run.run import Run, Settings, run
+from arterial.engine.spark.frame_sink import FrameSink
+from arterial.engine.spark.frame_source import FrameSource
+from arterial.engine.steering import control
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import BEGIN, END, Train

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from arterial.engine.shards import pieces, slots, spark_keys, spark_partition, split
+from arterial.network.slots import pieces, slots, spark_keys, spark_partition, split
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

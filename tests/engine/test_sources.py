@@ -6,11 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arterial.engine.shards import pieces
-from arterial.engine.sources.files import FileSource
-from arterial.engine.sources.source import Ask, Part, Progress
+from arterial.connectors.file_source import FileSource
+from arterial.connectors.source import Ask, Part, Progress
 from arterial.errors import DataError
 from arterial.network.schema import Schema
+from arterial.network.slots import pieces
 from arterial.network.train import BEGIN, END
 
 SCHEMA = Schema.of({"time": "int64", "key": "int32"})

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from arterial.engine.state import SlotState, forget_cache
+from arterial.engine.state.slot_state import SlotState, forget_cache
 
 
 class Store:
@@ -138,7 +138,7 @@ def test_a_memo_is_kept_only_while_this_worker_has_the_slot(store: Store) -> Non
     slot.of("sum").put("table", "", SMALL)
     slot.of("sum").memo["kept"] = True
     slot.save()
-    from arterial.engine import state as module
+    from arterial.engine.state import slot_state as module
 
     kept = dict(module._cache)
     forget_cache()
@@ -158,7 +158,7 @@ def test_a_memo_is_kept_only_while_this_worker_has_the_slot(store: Store) -> Non
 @pytest.mark.parametrize("steps_elsewhere", [1, 32, 40])
 @pytest.mark.parametrize("last", ["committed", "failed", "lost"])
 def test_an_earlier_memo_is_one_that_was_committed(store: Store, steps_elsewhere: int, last: str) -> None:
-    from arterial.engine import state as module
+    from arterial.engine.state import slot_state as module
 
     def step(memo: int, *, save: bool = True) -> None:
         slot = store.open()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from arterial.engine.compile import compile_network
-from arterial.engine.superbox import Outcome, run_level
+from arterial.engine.host.level import Outcome, run_level
+from arterial.engine.plan.compile import compile_network
 from arterial.network.network import NetworkValue
 from arterial.network.state import MemoryState
 from arterial.network.train import END, Train, coupled

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from arterial.linearroad.profiles import SPEC, THESIS2003, WALMART, Profile, profile
 from arterial.linearroad.reference import Event, SegmentRow, TollRow
+from arterial.linearroad.semantics.profiles import SPEC, THESIS2003, WALMART, Profile, profile
 from tests.linearroad.cities import balance, crowd, expenditure, report, stopped, travel
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from arterial.linearroad.city import SEGMENT_FEET
-from arterial.linearroad.events import EVENT_SCHEMA
-from arterial.linearroad.profiles import Profile, profile
+from arterial.linearroad.formats.events import EVENT_SCHEMA
 from arterial.linearroad.reference import Event, SegmentRow, TollRow
+from arterial.linearroad.semantics.city import SEGMENT_FEET
+from arterial.linearroad.semantics.profiles import Profile, profile
 
 
 @dataclass(frozen=True)

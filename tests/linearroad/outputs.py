@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from arterial.linearroad.answers import ANSWER_SCHEMA, TABLE_OF_TYPE, Answers
-from arterial.linearroad.data import Data, open_data
-from arterial.linearroad.dialects import PAPER, Dialect, write_output
-from arterial.linearroad.profiles import SPEC, Profile
+from arterial.linearroad.data.dataset import Data, open_data
+from arterial.linearroad.formats.answers import ANSWER_SCHEMA, TABLE_OF_TYPE, Answers
+from arterial.linearroad.formats.dialects import PAPER, Dialect, write_output
 from arterial.linearroad.reference import Expected, answer
+from arterial.linearroad.semantics.profiles import SPEC, Profile
 from tests.linearroad.cities import City
 
 EMIT_PLACE = {0: 2, 1: 1, 2: 1, 3: 1, 4: 1}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arterial.linearroad.cleaning import Cleaned, Cleaner, concatenated
-from arterial.linearroad.line_reader import MAX_LINE_BYTES
+from arterial.linearroad.data.cleaning import Cleaned, Cleaner, concatenated
+from arterial.linearroad.formats.line_reader import MAX_LINE_BYTES
 from tests.linearroad.traffic import (
     balance,
     clean_slowly,

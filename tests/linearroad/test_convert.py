@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from arterial.cli.main import app
 from arterial.errors import DataError, MachineError
-from arterial.linearroad.convert import convert
-from arterial.linearroad.data import open_data
-from arterial.linearroad.event_files import write_city, write_events_parquet
+from arterial.linearroad.data.convert import convert
+from arterial.linearroad.data.dataset import open_data
+from arterial.linearroad.data.event_files import write_city, write_events_parquet
 from tests.linearroad.traffic import balance, drive_along, report, table_of, text_of
 
 ROWS = drive_along(80, 600)
@@ -244,7 +244,7 @@ def test_no_permission_is_a_clear_error(flat: Path, tmp_path: Path) -> None:
 import os, sys
 from pathlib import Path
 from arterial.errors import DataError
-from arterial.linearroad.convert import convert
+from arterial.linearroad.data.convert import convert
 flat, locked, secret, new = map(Path, sys.argv[1:])
 convert(flat, new)
 if os.geteuid() == 0:

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from arterial.errors import DataError
-from arterial.linearroad.convert import convert
-from arterial.linearroad.data import open_data
-from arterial.linearroad.event_files import write_city, write_events_csv, write_events_parquet
-from arterial.linearroad.events import EVENT_SCHEMA
+from arterial.linearroad.data.convert import convert
+from arterial.linearroad.data.dataset import open_data
+from arterial.linearroad.data.event_files import write_city, write_events_csv, write_events_parquet
+from arterial.linearroad.formats.events import EVENT_SCHEMA
 from tests.linearroad.traffic import balance, drive_along, report, table_of, text_of
 
 ROWS = drive_along(60, 400)
@@ -60,7 +60,7 @@ def test_second_by_second_is_the_same_as_all_at_once(tmp_path: Path) -> None:
 
 
 def test_small_row_groups_are_found_by_their_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arterial.linearroad.event_files.ROW_GROUP_ROWS", 7)
+    monkeypatch.setattr("arterial.linearroad.data.event_files.ROW_GROUP_ROWS", 7)
     folder = our_folder(tmp_path / "d")
     assert pq.ParquetFile(folder / "events" / "xway-000.parquet").metadata.num_row_groups == -(-len(ROWS) // 7)
     data = open_data(folder)

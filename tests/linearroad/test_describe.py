@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from arterial.cli.main import app
 from arterial.errors import DataError
-from arterial.linearroad.data import Data, open_data
+from arterial.linearroad.data.dataset import Data, open_data
 from arterial.linearroad.describe import description as description_module
 from arterial.linearroad.describe.accidents import Accident, accident_minutes, find_accidents
 from arterial.linearroad.describe.chains import Chains

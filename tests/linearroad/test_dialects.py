@@ -8,8 +8,17 @@ import pyarrow as pa
 import pytest
 
 from arterial.errors import ArterialError
-from arterial.linearroad.answers import ANSWER_SCHEMA, Answers
-from arterial.linearroad.dialects import DIALECTS, PAPER, Dialect, dialect, encode, parse, read_output, write_output
+from arterial.linearroad.formats.answers import ANSWER_SCHEMA, Answers
+from arterial.linearroad.formats.dialects import (
+    DIALECTS,
+    PAPER,
+    Dialect,
+    dialect,
+    encode,
+    parse,
+    read_output,
+    write_output,
+)
 
 
 def _answers() -> Answers:

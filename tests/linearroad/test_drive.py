@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from arterial.errors import ArterialError, DataError
-from arterial.linearroad.data import Data, open_data
-from arterial.linearroad.drive import FolderTarget, StreamTarget, TcpTarget, drive, target_of
-from arterial.linearroad.pace import Pace, parse_speed
-from arterial.linearroad.replicate import Replication
+from arterial.linearroad.data.dataset import Data, open_data
+from arterial.linearroad.data.replicate import Replication
+from arterial.linearroad.drive.driver import FolderTarget, StreamTarget, TcpTarget, drive, target_of
+from arterial.linearroad.drive.pace import Pace, parse_speed
 
 LINES = [
     "0,0,1,50,0,0,0,3,16000,-1,-1,-1,-1,-1,-1",

@@ -15,15 +15,15 @@ import pyarrow.parquet
 import pytest
 
 from arterial.errors import ArterialError, DataError, MachineError
-from arterial.linearroad import history as history_module
-from arterial.linearroad import history_tasks
-from arterial.linearroad.event_files import write_city
-from arterial.linearroad.events import EVENT_SCHEMA
-from arterial.linearroad.history import HistoryFacts, Wanted, counted, make_history
-from arterial.linearroad.history_tables import SEGMENT_HISTORY, TOLL_HISTORY
-from arterial.linearroad.history_tasks import Task, perform, plan_segments, plan_tolls
-from arterial.linearroad.history_wanted import wanted_by
-from arterial.linearroad.lookup import FOLDER, SegmentLookup, TollLookup
+from arterial.linearroad.data.event_files import write_city
+from arterial.linearroad.formats.events import EVENT_SCHEMA
+from arterial.linearroad.history import make as history_module
+from arterial.linearroad.history import tasks as history_tasks
+from arterial.linearroad.history.lookup import FOLDER, SegmentLookup, TollLookup
+from arterial.linearroad.history.make import HistoryFacts, Wanted, counted, make_history
+from arterial.linearroad.history.tables import SEGMENT_HISTORY, TOLL_HISTORY
+from arterial.linearroad.history.tasks import Task, perform, plan_segments, plan_tolls
+from arterial.linearroad.history.wanted import wanted_by
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arterial.linearroad.irregular import Watch
+from arterial.linearroad.data.irregular import Watch
 from tests.linearroad.traffic import balance, drive_along, report, table_of
 
 Rows = list[tuple[int, ...]]

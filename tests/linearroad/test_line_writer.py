@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arterial.linearroad.line_writer import MAX_FIELD_BYTES, PIECE_ROWS, event_lines, write_lines
+from arterial.linearroad.formats.line_writer import MAX_FIELD_BYTES, PIECE_ROWS, event_lines, write_lines
 from tests.linearroad.traffic import report, table_of, text_of
 
 

@@ -12,9 +12,9 @@ import pyarrow.parquet
 import pytest
 
 from arterial.errors import ArterialError, DataError, MachineError
-from arterial.linearroad import lookup as lookup_module
-from arterial.linearroad.history_tables import SEGMENT_HISTORY, TOLL_HISTORY
-from arterial.linearroad.lookup import SegmentLookup, TollLookup
+from arterial.linearroad.history import lookup as lookup_module
+from arterial.linearroad.history.lookup import SegmentLookup, TollLookup
+from arterial.linearroad.history.tables import SEGMENT_HISTORY, TOLL_HISTORY
 
 Keys = dict[tuple[int, int, int], int]
 
@@ -118,7 +118,7 @@ def test_a_folder_of_files_in_the_order_of_their_names(tmp_path: Path) -> None:
 
 def test_many_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookup_module, "_CHUNK", 100)
-    monkeypatch.setattr("arterial.linearroad.history_tables._BLOCK_BYTES", 1000)
+    monkeypatch.setattr("arterial.linearroad.history.tables._BLOCK_BYTES", 1000)
     rows = some_rows("complete")
     expected = {(vid, day, xway): toll for vid, day, xway, toll in rows}
     check_tolls(TollLookup.build(write_csv(tmp_path / "t", rows), tmp_path / "a"), expected)

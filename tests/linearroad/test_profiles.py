@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from arterial.linearroad.profiles import PROFILES, Profile, ProfileError, profile
+from arterial.linearroad.semantics.profiles import PROFILES, Profile, ProfileError, profile
 
 
 @pytest.mark.parametrize("one", PROFILES.values(), ids=lambda p: p.name)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from arterial.linearroad.data import open_data
+from arterial.linearroad.data.dataset import open_data
+from arterial.linearroad.formats.thesis import ThesisLines, thesis_output
 from arterial.linearroad.reference import answer
 from arterial.linearroad.reference.interpreter import Expected
-from arterial.linearroad.thesis import ThesisLines, thesis_output
 from tests.linearroad.outputs import answers_of
 
 REPORTS = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arterial.errors import ArterialError
-from arterial.linearroad.dialects import DIALECTS, dialect
+from arterial.linearroad.formats.dialects import DIALECTS, dialect
 from arterial.linearroad.reference import Event
 from arterial.linearroad.validate import Verdict, validate
 from arterial.linearroad.validate.verdict import KINDS

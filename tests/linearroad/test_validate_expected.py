@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from arterial.linearroad.profiles import Profile
 from arterial.linearroad.reference import Event, Expected, SegmentRow, TollRow, answer
-from arterial.linearroad.validate.expected import Expectation, expected
+from arterial.linearroad.semantics.profiles import Profile
+from arterial.linearroad.validate.expected.expected import Expectation, expected
 from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import generate, small, table_of
 

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from arterial.linearroad.profiles import SPEC, WALMART
-from arterial.linearroad.validate.accidents import Intervals, all_accidents, in_reach, minutes_with, stopped
-from arterial.linearroad.validate.chains import Reports, chains
+from arterial.linearroad.semantics.profiles import SPEC, WALMART
+from arterial.linearroad.validate.expected.accidents import Intervals, all_accidents, in_reach, minutes_with, stopped
+from arterial.linearroad.validate.expected.chains import Reports, chains
+from arterial.linearroad.validate.expected.segments import segment_tables
 from arterial.linearroad.validate.pairing import pair
 from arterial.linearroad.validate.parcels import pack, unpack
 from arterial.linearroad.validate.replicas import Replicas
-from arterial.linearroad.validate.segments import segment_tables
 from arterial.linearroad.validate.tallies import tally_from, tally_to
 from arterial.linearroad.validate.verdict import Example, Latency, Tally
 

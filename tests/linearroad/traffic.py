@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from arterial.linearroad.events import EVENT_SCHEMA, FIELDS_OF_TYPE, UNUSED
-from arterial.linearroad.line_reader import (
+from arterial.linearroad.formats.events import EVENT_SCHEMA, FIELDS_OF_TYPE, UNUSED
+from arterial.linearroad.formats.line_reader import (
     BOUNDS,
     DUPLICATE,
     FIELDS,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from arterial.moving.events import Drop, Event, Register, Report, Sign, Update
-from arterial.moving.ids import Id
-from arterial.moving.shared import SharedExecution
+from arterial.moving.queries.events import Drop, Event, Register, Report, Sign, Update
+from arterial.moving.queries.ids import Id
+from arterial.moving.shared.shared import SharedExecution
 
 
 def feed(engine: SharedExecution, t: float, events: Iterable[Event]) -> list[Update]:

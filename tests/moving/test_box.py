@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from arterial.errors import NetworkError
-from arterial.moving.box import MovingQueries
-from arterial.moving.events import Drop, Register, Report
-from arterial.moving.meaning import moving_queries
-from arterial.moving.query_columns import QUERY_SCHEMA, row_of
-from arterial.moving.space import Space
+from arterial.moving.boxes.moving_queries import MovingQueries
+from arterial.moving.boxes.moving_queries_meaning import moving_queries
+from arterial.moving.queries.events import Drop, Register, Report
+from arterial.moving.queries.query_columns import QUERY_SCHEMA, row_of
+from arterial.moving.queries.space import Space
 from arterial.network.box import Stream
 from arterial.network.schema import Field, Schema, Type
 from arterial.testing import check_box

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from arterial.errors import DataError
-from arterial.moving.event_file import read_events
-from arterial.moving.events import Drop, MovingNearest, MovingRange, Nearest, Range, Register
-from arterial.moving.space import Space
+from arterial.moving.files.event_file import read_events
+from arterial.moving.queries.events import Drop, MovingNearest, MovingRange, Nearest, Range, Register
+from arterial.moving.queries.space import Space
 
 GOOD = """\
 1,object,7,1.5,-2

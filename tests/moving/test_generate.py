@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from arterial.errors import DataError, MachineError
-from arterial.moving.event_file import read_events
-from arterial.moving.events import MovingNearest, MovingRange, Nearest, Range, Register
-from arterial.moving.generate import Frame, QuerySettings, generate
-from arterial.moving.run import run_file
-from arterial.moving.space import Space
+from arterial.moving.files.event_file import read_events
+from arterial.moving.files.run import run_file
+from arterial.moving.queries.events import MovingNearest, MovingRange, Nearest, Range, Register
+from arterial.moving.queries.space import Space
 from arterial.moving.traffic import Traffic, TrafficSettings
+from arterial.moving.traffic.generate import Frame, QuerySettings, generate
 
 SETTINGS = TrafficSettings(objects=40, new=1, kilometres=2)
 QUERIES = QuerySettings(ranges=1, moving_ranges=2, knn=3, moving_knn=4, side=300.0, k=2)

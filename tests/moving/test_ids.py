@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from arterial.moving.ids import Id, SlotTable, id_order, parsed_id
+from arterial.moving.queries.ids import Id, SlotTable, id_order, parsed_id
 
 
 def test_numbers_are_ids_only_in_their_plain_form() -> None:

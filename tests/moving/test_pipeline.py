@@ -11,7 +11,7 @@ from arterial import Network
 from arterial.drawing import StreamHandle
 from arterial.errors import NetworkError
 from arterial.moving import gpac_in, gpac_knn
-from arterial.moving.pipeline_meaning import MEANINGS
+from arterial.moving.boxes.gpac_meaning import MEANINGS
 from arterial.network.serial import from_json, to_json
 from arterial.testing import check_network, run
 

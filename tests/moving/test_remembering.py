@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from arterial.moving.brute import BruteForce
-from arterial.moving.events import MovingRange, Register, Report
-from arterial.moving.ids import Id
-from arterial.moving.remembering import RememberingExecution
-from arterial.moving.space import Space
+from arterial.moving.queries.brute import BruteForce
+from arterial.moving.queries.events import MovingRange, Register, Report
+from arterial.moving.queries.ids import Id
+from arterial.moving.queries.space import Space
+from arterial.moving.shared.remembering import RememberingExecution
 from tests.moving.feeding import Follower, feed
 from tests.moving.test_skeleton import drifting_world
 from tests.moving.worlds import random_world

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from arterial.moving.brute import BruteForce
-from arterial.moving.events import (
+from arterial.moving.files.run import run_file
+from arterial.moving.queries.brute import BruteForce
+from arterial.moving.queries.events import (
     Drop,
     Event,
     MovingNearest,
@@ -20,9 +21,8 @@ from arterial.moving.events import (
     Sign,
     Update,
 )
-from arterial.moving.ids import parsed_id
-from arterial.moving.run import run_file
-from arterial.moving.space import Space
+from arterial.moving.queries.ids import parsed_id
+from arterial.moving.queries.space import Space
 from tests.moving.feeding import Follower
 from tests.moving.worlds import random_world
 

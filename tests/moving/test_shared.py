@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arterial.moving.brute import BruteForce
-from arterial.moving.events import (
+from arterial.moving.queries.brute import BruteForce
+from arterial.moving.queries.events import (
     Drop,
     Event,
     MovingNearest,
@@ -19,9 +19,9 @@ from arterial.moving.events import (
     Report,
     Update,
 )
-from arterial.moving.ids import id_order
-from arterial.moving.shared import SharedExecution
-from arterial.moving.space import Space
+from arterial.moving.queries.ids import id_order
+from arterial.moving.queries.space import Space
+from arterial.moving.shared.shared import SharedExecution
 from tests.moving.feeding import Follower, feed
 from tests.moving.worlds import World, random_world
 

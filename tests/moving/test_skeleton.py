@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from arterial.moving.brute import BruteForce
-from arterial.moving.events import Event, MovingNearest, MovingRange, Nearest, Range, Register, Report, Sign
-from arterial.moving.gpac_nearest import GpacKnn
-from arterial.moving.gpac_range import GpacIn
-from arterial.moving.group_nearest import GpacGroup
-from arterial.moving.interpreter import Interpreter, net
-from arterial.moving.skeleton import Gpac, Located
+from arterial.moving.queries.brute import BruteForce
+from arterial.moving.queries.events import Event, MovingNearest, MovingRange, Nearest, Range, Register, Report, Sign
+from arterial.moving.queries.group_nearest import GpacGroup
+from arterial.moving.queries.interpreter import Interpreter, net
+from arterial.moving.queries.nearest import GpacKnn
+from arterial.moving.queries.range import GpacIn
+from arterial.moving.queries.skeleton import Gpac, Located
 from tests.moving.feeding import Follower
 
 Said = list[tuple[str, object]]

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from arterial.moving.events import MovingRange, Range
-from arterial.moving.geometry import distance, in_moving_range, in_range, metres_from
-from arterial.moving.space import (
+from arterial.moving.queries.events import MovingRange, Range
+from arterial.moving.queries.geometry import distance, in_moving_range, in_range, metres_from
+from arterial.moving.queries.space import (
     EARTH_METRES,
     Space,
     degrees_around,

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arterial.moving.events import Event, Report
-from arterial.moving.ids import Id
-from arterial.moving.remembering import RememberingExecution, make_engine
-from arterial.moving.shared import SharedExecution
-from arterial.moving.space import Space
-from arterial.moving.state import load_known, load_objects, load_queries, log_objects, log_queries, save_known
+from arterial.moving.queries.events import Event, Report
+from arterial.moving.queries.ids import Id
+from arterial.moving.queries.space import Space
+from arterial.moving.shared.remembering import RememberingExecution, make_engine
+from arterial.moving.shared.shared import SharedExecution
+from arterial.moving.shared.state import load_known, load_objects, load_queries, log_objects, log_queries, save_known
 from arterial.network.state import MemoryState
 from tests.moving.feeding import feed
 from tests.moving.worlds import random_world

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from arterial.moving.telling_kernels import NONE, link, take_in, tell
+from arterial.moving.boxes.gpac_kernels import NONE, link, take_in, tell
 
 OBJECTS, ENTRIES = 5, 12
 

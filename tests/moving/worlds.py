@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import random
 
-from arterial.moving.events import Drop, Event, MovingNearest, MovingRange, Nearest, Query, Range, Register, Report
-from arterial.moving.ids import Id
-from arterial.moving.space import Space
+from arterial.moving.queries.events import (
+    Drop,
+    Event,
+    MovingNearest,
+    MovingRange,
+    Nearest,
+    Query,
+    Range,
+    Register,
+    Report,
+)
+from arterial.moving.queries.ids import Id
+from arterial.moving.queries.space import Space
 
 World = list[tuple[float, list[Event]]]
 

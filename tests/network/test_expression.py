@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from arterial.errors import NetworkError
-from arterial.network.expression import parse, predicate
+from arterial.network.expression.parser import parse, predicate
+from arterial.network.expression.tree import reads
+from arterial.network.expression.vectorised import evaluate
 from arterial.network.schema import Schema, Type
-from arterial.network.tree import reads
-from arterial.network.vectorised import evaluate
 from arterial.reference.scalar import evaluate as evaluate_one
 from arterial.testing import frame
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from arterial.drawing import Network, StreamHandle
-from arterial.engine.inprocess import InProcess
+from arterial.engine.host.inprocess import InProcess
 from arterial.moving import gpac_in, gpac_knn
 from arterial.network.network import NetworkValue, Port
 from arterial.optimize.push_down import push_down

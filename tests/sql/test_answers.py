@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from arterial.moving.events import MovingRange
-from arterial.moving.geometry import in_moving_range, squared
-from arterial.moving.space import Space
+from arterial.moving.queries.events import MovingRange
+from arterial.moving.queries.geometry import in_moving_range, squared
+from arterial.moving.queries.space import Space
 from arterial.sql import compile_sql
 from tests.sql.worlds import CATALOG, Row, World, check_answers, random_world
 

@@ -6,7 +6,7 @@ import pytest
 
 from arterial.drawing import Network
 from arterial.errors import NetworkError
-from arterial.moving.pipeline_meaning import MEANINGS
+from arterial.moving.boxes.gpac_meaning import MEANINGS
 from arterial.sql import Catalog, StreamEntry, compile_sql
 from arterial.testing import check_network
 from tests.sql.worlds import CATALOG, random_world

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from arterial.errors import DataError
-from arterial.moving.space import Space
+from arterial.moving.queries.space import Space
 from arterial.network.schema import Type
 from arterial.sql.catalog import StreamEntry, TableEntry
 from arterial.sql.reading import Input, Wishes, as_fractions, read_input

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from arterial.drawing import Network
-from arterial.engine.inprocess import InProcess
+from arterial.engine.host.inprocess import InProcess
 from arterial.network.train import END, Train
 from arterial.sql.catalog import Catalog, StreamEntry, TableEntry
 from arterial.sql.draw import ANSWER, table_schema

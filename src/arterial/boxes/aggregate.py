@@ -9,21 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes._groups import codes, slots_of
-from arterial.boxes._net import OF_VALUES, ROWS, SUPPORTED, Elements, accumulators, sums
-from arterial.boxes._order import instants, require_order
-from arterial.boxes._signed import as_time, in_order_of_telling, last_of_runs, weights
-from arterial.boxes._table import KeyedTable
-from arterial.boxes._values import Values
+from arterial.boxes.parts.groups import codes, slots_of
+from arterial.boxes.parts.net import OF_VALUES, ROWS, SUPPORTED, Elements, accumulators, sums
+from arterial.boxes.parts.order import instants, require_order
+from arterial.boxes.parts.signed import as_time, in_order_of_telling, last_of_runs, weights
+from arterial.boxes.parts.table import KeyedTable
+from arterial.boxes.parts.values import Values
 from arterial.errors import NetworkError
-from arterial.network import aggregate as windows
 from arterial.network.box import IN, OUT, SIGN, Box, Stream
+from arterial.network.expression import aggregate as windows
+from arterial.network.expression.tree import Tree
+from arterial.network.expression.vectorised import evaluate
 from arterial.network.schema import Field
 from arterial.network.signed import lifted, require_rows_only
 from arterial.network.state import State
 from arterial.network.train import BEGIN, Train
-from arterial.network.tree import Tree
-from arterial.network.vectorised import evaluate
 
 Array = np.ndarray[Any, Any]
 _TOLD = "@told"

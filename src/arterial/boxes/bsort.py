@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from arterial.boxes._order import require_time
-from arterial.boxes._reorder import reorder
+from arterial.boxes.parts.order import require_time
+from arterial.boxes.parts.reorder import reorder
 from arterial.boxes.source import LATE
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
+from arterial.network.expression.tree import known_column
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train
-from arterial.network.tree import known_column
 
 
 @dataclass(frozen=True)

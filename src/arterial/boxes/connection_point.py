@@ -9,9 +9,9 @@ from typing import ClassVar
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
+from arterial.network.expression.tree import known_column
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.network.tree import known_column
 
 
 @dataclass(frozen=True)

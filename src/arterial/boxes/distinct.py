@@ -9,17 +9,17 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes._groups import codes, slots_of, touched
-from arterial.boxes._order import instants, require_order
-from arterial.boxes._signed import as_time, in_order_of_telling, last_of_runs, running, weights
-from arterial.boxes._table import KeyedTable
+from arterial.boxes.parts.groups import codes, slots_of, touched
+from arterial.boxes.parts.order import instants, require_order
+from arterial.boxes.parts.signed import as_time, in_order_of_telling, last_of_runs, running, weights
+from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, SIGN, Box, Stream
+from arterial.network.expression.tree import known_column
 from arterial.network.schema import Schema
 from arterial.network.signed import lifted, require_rows_only, row_columns
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.network.tree import known_column
 
 _N = "@n"
 

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
-from arterial.network.expression import predicate
-from arterial.network.function import Function, call_on_columns
+from arterial.network.expression.function import Function, call_on_columns
+from arterial.network.expression.parser import predicate
+from arterial.network.expression.tree import reads
+from arterial.network.expression.vectorised import truth
 from arterial.network.schema import Type
 from arterial.network.signed import require_rows_only
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.network.tree import reads
-from arterial.network.vectorised import truth
 
 OTHERWISE = "otherwise"
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from arterial.boxes._order import require_order
+from arterial.boxes.parts.order import require_order
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.expression.tree import known_column
 from arterial.network.signed import require_rows_only
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.network.tree import known_column
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes import _kernels as kernels
-from arterial.boxes._groups import codes, slots_of
-from arterial.boxes._order import Held, instants, require_alike, require_order
+from arterial.boxes.parts import kernels
+from arterial.boxes.parts.groups import codes, slots_of
+from arterial.boxes.parts.order import Held, instants, require_alike, require_order
 from arterial.errors import NetworkError
-from arterial.network.aggregate import time_field
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.duration import Duration, units
-from arterial.network.expression import predicate
+from arterial.network.expression.aggregate import time_field
+from arterial.network.expression.parser import predicate
+from arterial.network.expression.tree import reads
+from arterial.network.expression.vectorised import truth
 from arterial.network.schema import Field, Schema
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train
-from arterial.network.tree import reads
-from arterial.network.vectorised import truth
 
 LEFT = "left"
 RIGHT = "right"

@@ -9,16 +9,16 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes import _kernels as kernels
-from arterial.boxes._accumulate import SIZE, WINDOW, accumulator_schema
-from arterial.boxes._order import instants
-from arterial.boxes._running import latest, run
-from arterial.boxes._table import KeyedTable
-from arterial.boxes._windows import check_window, closed_windows, no_windows, window_plan, window_stream
+from arterial.boxes.parts import kernels
+from arterial.boxes.parts.accumulate import SIZE, WINDOW, accumulator_schema
+from arterial.boxes.parts.order import instants
+from arterial.boxes.parts.running import latest, run
+from arterial.boxes.parts.table import KeyedTable
+from arterial.boxes.parts.windows import check_window, closed_windows, no_windows, window_plan, window_stream
 from arterial.errors import NetworkError
-from arterial.network.aggregate import HOLISTIC, Values
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.duration import Duration
+from arterial.network.expression.aggregate import HOLISTIC, Values
 from arterial.network.state import State
 from arterial.network.train import BEGIN, Train
 

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes._order import instants, require_order
-from arterial.boxes._table import KeyedTable
+from arterial.boxes.parts.order import instants, require_order
+from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, SIGN, Box, Stream
 from arterial.network.duration import Duration, units
+from arterial.network.expression.tree import known_column
 from arterial.network.signed import lifted, row_columns
 from arterial.network.state import State
 from arterial.network.train import END, Train
-from arterial.network.tree import known_column
 
 Array = np.ndarray[Any, Any]
 

@@ -8,17 +8,17 @@ from typing import ClassVar
 
 import polars as pl
 
-from arterial.boxes._order import require_time, unordered_through
+from arterial.boxes.parts.order import require_time, unordered_through
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, SIGN, Box, Stream
-from arterial.network.expression import parse
-from arterial.network.function import Function, call_on_columns
+from arterial.network.expression.function import Function, call_on_columns
+from arterial.network.expression.parser import parse
+from arterial.network.expression.tree import Column, known_column, reads
+from arterial.network.expression.vectorised import evaluate
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.signed import require_rows_only
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.network.tree import Column, known_column, reads
-from arterial.network.vectorised import evaluate
 
 
 @dataclass(frozen=True)

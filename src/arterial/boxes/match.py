@@ -10,20 +10,20 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes._groups import codes, slots_of
-from arterial.boxes._order import Held, instants, require_alike, require_order
-from arterial.boxes._signed import as_time, in_order_of_telling, repeated, weights
-from arterial.boxes._table import KeyedTable
 from arterial.boxes.join import LEFT, RIGHT, both_sides, require_one_of_each
+from arterial.boxes.parts.groups import codes, slots_of
+from arterial.boxes.parts.order import Held, instants, require_alike, require_order
+from arterial.boxes.parts.signed import as_time, in_order_of_telling, repeated, weights
+from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
 from arterial.network.box import OUT, SIGN, Box, Stream
-from arterial.network.expression import predicate
+from arterial.network.expression.parser import predicate
+from arterial.network.expression.tree import Call, Column, Tree, reads, walk
+from arterial.network.expression.vectorised import evaluate, truth
 from arterial.network.schema import Field, Schema
 from arterial.network.signed import lifted, row_columns
 from arterial.network.state import State
 from arterial.network.train import BEGIN, Train
-from arterial.network.tree import Call, Column, Tree, reads, walk
-from arterial.network.vectorised import evaluate, truth
 
 Array = np.ndarray[Any, Any]
 _N = "@n"

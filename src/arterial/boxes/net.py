@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes._order import require_order
-from arterial.boxes._signed import with_sign
+from arterial.boxes.parts.order import require_order
+from arterial.boxes.parts.signed import with_sign
 from arterial.network.box import IN, OUT, SIGN, Box, Stream
 from arterial.network.signed import lifted, row_columns
 from arterial.network.state import State

@@ -9,18 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes import _kernels as kernels
-from arterial.boxes._groups import codes, slots_of
-from arterial.boxes._order import Held, instants, require_order
-from arterial.boxes._table import KeyedTable
+from arterial.boxes.parts import kernels
+from arterial.boxes.parts.groups import codes, slots_of
+from arterial.boxes.parts.order import Held, instants, require_order
+from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
-from arterial.network.aggregate import time_field
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
+from arterial.network.expression.aggregate import time_field
+from arterial.network.expression.tree import known_column
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train
-from arterial.network.tree import known_column
 
 LINEAR = "linear"
 PREVIOUS = "previous"

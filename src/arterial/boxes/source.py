@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from arterial.boxes._order import require_time
-from arterial.boxes._reorder import reorder
+from arterial.boxes.parts.order import require_time
+from arterial.boxes.parts.reorder import reorder
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.duration import Duration, units
+from arterial.network.expression.tree import known_column
 from arterial.network.schema import Schema
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.network.tree import known_column
 
 ARRIVALS = "arrivals"
 """The pseudo input on which the engine hands over what arrived."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from arterial.boxes._recompute import slide_by_time, slide_by_tuples
-from arterial.boxes._windows import check_window, tumble_by_time, tumble_by_tuples, window_plan, window_stream
-from arterial.network.aggregate import Values
+from arterial.boxes.parts.recompute import slide_by_time, slide_by_tuples
+from arterial.boxes.parts.windows import check_window, tumble_by_time, tumble_by_tuples, window_plan, window_stream
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.duration import Duration
+from arterial.network.expression.aggregate import Values
 from arterial.network.state import State
 from arterial.network.train import Train
 

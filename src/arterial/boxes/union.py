@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes._order import Held, instants, require_alike, require_order
-from arterial.boxes._signed import with_sign
+from arterial.boxes.parts.order import Held, instants, require_alike, require_order
+from arterial.boxes.parts.signed import with_sign
 from arterial.errors import NetworkError
 from arterial.network.box import OUT, SIGN, Box, Stream
 from arterial.network.schema import Schema

@@ -12,20 +12,20 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes._accumulate import SIZE, accumulator_schema
-from arterial.boxes._order import require_order
-from arterial.boxes._running import latest, run
-from arterial.boxes._table import KeyedTable
+from arterial.boxes.parts.accumulate import SIZE, accumulator_schema
+from arterial.boxes.parts.order import require_order
+from arterial.boxes.parts.running import latest, run
+from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
-from arterial.network.aggregate import Aggregation
 from arterial.network.box import IN, OUT, Box, Stream
-from arterial.network.expression import parse, predicate
+from arterial.network.expression.aggregate import Aggregation
+from arterial.network.expression.parser import parse, predicate
+from arterial.network.expression.tree import AGGREGATES, Call, Tree, known_column, walk
+from arterial.network.expression.vectorised import evaluate, truth
 from arterial.network.relation import Relation
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.network.tree import AGGREGATES, Call, Tree, known_column, walk
-from arterial.network.vectorised import evaluate, truth
 
 DELETED = "deleted"
 RUNNING = ("count", "sum", "min", "max", "first", "last")

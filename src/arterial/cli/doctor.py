@@ -16,8 +16,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from arterial.engine.java import OLDEST_JAVA, find_java
-from arterial.engine.session import DEFAULT_MASTER, spark_session
+from arterial.engine.spark.java import OLDEST_JAVA, find_java
+from arterial.engine.spark.session import DEFAULT_MASTER, spark_session
 from arterial.errors import ArterialError
 
 LEAST_MEMORY_GIB = 4

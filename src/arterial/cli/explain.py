@@ -10,7 +10,7 @@ import typer
 from arterial.cli.network import NETWORK_HELP, load_network
 
 if TYPE_CHECKING:
-    from arterial.engine.plan import Plan
+    from arterial.engine.plan.plan import Plan
 
 
 def explain(
@@ -21,7 +21,7 @@ def explain(
     as_json: bool = typer.Option(False, "--json", help="Print it as JSON."),
 ) -> None:
     """Show the superboxes of a network: which boxes run together, by which key, with which state."""
-    from arterial.engine.compile import compile_network
+    from arterial.engine.plan.compile import compile_network
 
     plan = compile_network(load_network(network), shards, in_arrival_order=unordered)
     said = plan.describe()
@@ -63,12 +63,12 @@ def _spark_plan(plan: Plan) -> str:
     import tempfile
     from pathlib import Path
 
-    from arterial.engine.datasource import read_sources
-    from arterial.engine.failures import FAIL
-    from arterial.engine.packed import PackedWork
-    from arterial.engine.session import spark_session
-    from arterial.engine.step import add_levels
-    from arterial.engine.work import Work
+    from arterial.engine.host.failures import FAIL
+    from arterial.engine.spark.levels import add_levels
+    from arterial.engine.spark.packed_work import PackedWork
+    from arterial.engine.spark.session import spark_session
+    from arterial.engine.spark.source import read_sources
+    from arterial.engine.spark.work import Work
 
     session = spark_session("arterial explain", settings={"spark.sql.shuffle.partitions": str(plan.shards)})
     with tempfile.TemporaryDirectory() as folder:

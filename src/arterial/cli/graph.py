@@ -18,8 +18,8 @@ def graph(
     shards: int = typer.Option(2, "--shards", help="For how many shards the superboxes are shown."),
 ) -> None:
     """Draw a network: its boxes and arcs, and which of them run together in a superbox."""
-    from arterial.engine.compile import compile_network
-    from arterial.engine.picture import mermaid, svg
+    from arterial.engine.plan.compile import compile_network
+    from arterial.engine.plan.picture import mermaid, svg
 
     plan = compile_network(load_network(network), shards)
     if out is None:

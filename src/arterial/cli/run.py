@@ -19,7 +19,7 @@ from arterial.cli.network import NETWORK_HELP, load_network
 from arterial.errors import RunError
 
 if TYPE_CHECKING:
-    from arterial.engine.run import Run
+    from arterial.engine.run.run import Run
     from arterial.network.network import NetworkValue
 
 REFRESH_SECONDS = 0.5
@@ -53,12 +53,12 @@ def run(
 
     Example: arterial run examples/speeding.py:net --source reports=reports.parquet --out alerts
     """
-    from arterial.engine.failures import FAIL, SET_ASIDE
-    from arterial.engine.run import TRAIN_SIZE, Settings
-    from arterial.engine.run import run as start
-    from arterial.engine.session import spark_session
-    from arterial.engine.sinks.files import FileSink
-    from arterial.engine.sources.files import FileSource
+    from arterial.connectors.file_sink import FileSink
+    from arterial.connectors.file_source import FileSource
+    from arterial.engine.host.failures import FAIL, SET_ASIDE
+    from arterial.engine.run.run import TRAIN_SIZE, Settings
+    from arterial.engine.run.run import run as start
+    from arterial.engine.spark.session import spark_session
 
     value = load_network(network)
     sources = {name: FileSource(path, speed) for name, path in _bindings(value, source).items()}
@@ -86,8 +86,8 @@ def control(
     """
     from dataclasses import asdict
 
-    from arterial.engine import control as engine
-    from arterial.engine.run import FOLDER
+    from arterial.engine.run.run import FOLDER
+    from arterial.engine.steering import control as engine
 
     folder = checkpoint / FOLDER
     wishes = {

@@ -72,7 +72,7 @@ def sql(
     Example: arterial sql "SELECT ObjectID FROM Cars WHERE kind = 'taxi' GPAC-kNN ('M', 5, 7)" --from Cars=cars.csv
     """
     from arterial.cli.sql_output import teller_for
-    from arterial.moving.space import Space
+    from arterial.moving.queries.space import Space
     from arterial.sql.catalog import Catalog
     from arterial.sql.compile import compile_sql
     from arterial.sql.live import alike
@@ -175,7 +175,7 @@ def _read_linear_road(path: Path) -> Input:
     """The position reports of a Linear Road data set: x along the road in feet, y across it, expressways apart."""
     import polars as pl
 
-    from arterial.linearroad.data import open_data
+    from arterial.linearroad.data.dataset import open_data
     from arterial.network.schema import Field, Schema, Type
     from arterial.sql.catalog import StreamEntry
     from arterial.sql.reading import Input
@@ -231,8 +231,8 @@ def _duration(text: str | None) -> float | str | None:
 
 def _show_network(net: Network, explain: bool, graph: Path | None, shards: int, as_json: bool) -> None:
     from arterial.cli.explain import lines_of
-    from arterial.engine.compile import compile_network
-    from arterial.engine.picture import mermaid, svg
+    from arterial.engine.plan.compile import compile_network
+    from arterial.engine.plan.picture import mermaid, svg
 
     plan = compile_network(net.value, shards)
     if graph is not None:
@@ -248,7 +248,7 @@ def _show_network(net: Network, explain: bool, graph: Path | None, shards: int, 
 
 
 def _tell_rejects(inputs: Mapping[str, Input], files: Mapping[str, tuple[Path, bool]], kept: Path | None) -> None:
-    from arterial.moving.run import write_rejects
+    from arterial.moving.files.run import write_rejects
 
     if kept is not None:
         try:
@@ -271,10 +271,10 @@ def _run_on_spark(
     net: Network, inputs: Mapping[str, Input], teller: Teller, checkpoint: Path, shards: int, master: str | None
 ) -> Answer:
     """Run it as a Spark streaming job; what it told before it was stopped is part of the answer, but not told again."""
-    from arterial.engine.run import Settings
-    from arterial.engine.run import run as start
-    from arterial.engine.session import spark_session
-    from arterial.engine.sinks.files import FileSink
+    from arterial.connectors.file_sink import FileSink
+    from arterial.engine.run.run import Settings
+    from arterial.engine.run.run import run as start
+    from arterial.engine.spark.session import spark_session
     from arterial.sql.draw import ANSWER
     from arterial.sql.live import Answer, Parts, answer_stream, last_instant, sources_for_spark
 

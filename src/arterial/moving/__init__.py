@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from arterial.moving.pipeline import gpac_in, gpac_knn
+    from arterial.moving.boxes.gpac import gpac_in, gpac_knn
 
 __all__ = ["gpac_in", "gpac_knn"]
 
@@ -13,7 +13,7 @@ __all__ = ["gpac_in", "gpac_knn"]
 def __getattr__(name: str) -> Any:
     # Imported when first used: the kernels alone need neither networks nor polars.
     if name in __all__:
-        from arterial.moving import pipeline
+        from arterial.moving.boxes import gpac as pipeline
 
         return getattr(pipeline, name)
     raise AttributeError(f"module 'arterial.moving' has no attribute {name!r}")

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from arterial.errors import NetworkError
+from arterial.network.expression.tree import known_column
 from arterial.network.schema import Field, Schema, Type
-from arterial.network.tree import known_column
 
 _PYTHON: dict[Type, type | tuple[type, ...]] = {
     Type.FLOAT64: (float, int),

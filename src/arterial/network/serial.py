@@ -10,11 +10,11 @@ from typing import Any
 
 from arterial.errors import NetworkError
 from arterial.network.box import Box
-from arterial.network.function import Function
+from arterial.network.expression.function import Function
+from arterial.network.expression.tree import known_column
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.relation import Relation
 from arterial.network.schema import Field, Schema, Type
-from arterial.network.tree import known_column
 
 FORMAT = 1
 """The version of the format; a reader refuses others."""

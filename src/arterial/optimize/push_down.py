@@ -15,10 +15,10 @@ from arterial.boxes.join import LEFT, RIGHT, both_sides
 from arterial.boxes.map import Map
 from arterial.boxes.match import Match
 from arterial.network.box import IN, OUT, Box, Stream
-from arterial.network.expression import parse, predicate
-from arterial.network.function import Function
+from arterial.network.expression.function import Function
+from arterial.network.expression.parser import parse, predicate
+from arterial.network.expression.tree import reads
 from arterial.network.network import Arc, NetworkValue, Port
-from arterial.network.tree import reads
 
 PAYS_BELOW = 1 / 3
 """A box goes to the bottom if it lets through less than this share (§6.1.1)."""

@@ -6,11 +6,11 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from arterial.boxes._net import is_float
 from arterial.boxes.aggregate import Aggregate
+from arterial.boxes.parts.net import is_float
 from arterial.network.box import IN, OUT
+from arterial.network.expression.tree import Call
 from arterial.network.signed import row_columns
-from arterial.network.tree import Call
 from arterial.reference.scalar import less, scalar, wrap
 from arterial.reference.signed import Change, Multiset, Row, by_instant, difference, told, weight
 from arterial.reference.stream import Tuples, group_of

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from arterial.network.aggregate import Aggregation
-from arterial.network.function import call_on_window
+from arterial.network.expression.aggregate import Aggregation
+from arterial.network.expression.function import call_on_window
+from arterial.network.expression.tree import Call
 from arterial.network.schema import Schema
-from arterial.network.tree import Call
 from arterial.reference.scalar import less, scalar, wrap
 from arterial.reference.stream import Tuples, group_of
 

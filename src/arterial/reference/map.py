@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from arterial.boxes.map import Map
 from arterial.network.box import IN, OUT, SIGN
-from arterial.network.expression import parse
-from arterial.network.function import Function
+from arterial.network.expression.function import Function
+from arterial.network.expression.parser import parse
 from arterial.reference.scalar import scalar
 from arterial.reference.stream import Tuples, call
 

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from arterial.network.expression import parse
+from arterial.network.expression.parser import parse
+from arterial.network.expression.tree import Column, Literal, Tree
 from arterial.network.schema import Schema, Type
-from arterial.network.tree import Column, Literal, Tree
 
 Tuple = Mapping[str, Any]
 EPOCH = datetime(1970, 1, 1)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from arterial.network.function import Function, call_on_columns
+from arterial.network.expression.function import Function, call_on_columns
 from arterial.network.schema import Schema
 from arterial.reference.scalar import Tuple, scalar, value_to_instant
 
@@ -57,7 +57,7 @@ def condition(predicate: str | Function, box: str, schema: Schema) -> Callable[[
     """A predicate on tuples of that schema; null is false."""
     if isinstance(predicate, Function):
         return lambda values: bool(call(predicate, box, values, schema)[0])
-    from arterial.network.expression import predicate as parse_predicate
+    from arterial.network.expression.parser import predicate as parse_predicate
 
     test = scalar(parse_predicate(predicate, schema))
     return lambda values: bool(test(values))

@@ -6,8 +6,8 @@ from typing import Any
 
 from arterial.boxes.update_relation import DELETED, UpdateRelation
 from arterial.network.box import IN, OUT
-from arterial.network.expression import parse
-from arterial.network.tree import AGGREGATES, Call
+from arterial.network.expression.parser import parse
+from arterial.network.expression.tree import AGGREGATES, Call
 from arterial.reference.aggregates import aggregate
 from arterial.reference.scalar import less, scalar, wrap
 from arterial.reference.stream import Tuples, condition, group_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from arterial.boxes.wait_for import UNMET, UNTIL, WaitFor
 from arterial.network.box import IN, OUT
-from arterial.network.expression import predicate
+from arterial.network.expression.parser import predicate
 from arterial.network.schema import Field, Schema
 from arterial.reference.scalar import instant_to_value, scalar
 from arterial.reference.stream import Tuples, group_of, instant

@@ -6,9 +6,9 @@ from typing import Any
 
 from arterial.boxes.slide import Slide
 from arterial.boxes.tumble import Tumble
-from arterial.network.aggregate import Aggregation, Values, aggregation
 from arterial.network.box import IN, OUT, Stream
 from arterial.network.duration import Duration, units
+from arterial.network.expression.aggregate import Aggregation, Values, aggregation
 from arterial.reference.aggregates import window_values
 from arterial.reference.scalar import instant_to_value
 from arterial.reference.stream import Tuples, by_time, grouped, instant

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from arterial.errors import NetworkError
+from arterial.network.expression.tree import known_column
 from arterial.network.schema import Schema, SchemaLike, Type
-from arterial.network.tree import known_column
 
 OBJECT_NAMES = ("object", "objectid", "object_id", "oid", "id", "vid", "vehicle", "vehicleid", "vehicle_id", "name")
 X_NAMES = ("x", "lon", "lng", "longitude", "long", "pos_x", "xpos")

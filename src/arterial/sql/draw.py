@@ -17,11 +17,11 @@ from sqlglot import exp
 
 from arterial.boxes.join import LEFT, RIGHT
 from arterial.drawing import Network, StreamHandle
-from arterial.moving.pipeline import gpac_in, gpac_knn
+from arterial.moving.boxes.gpac import gpac_in, gpac_knn
 from arterial.network.duration import Duration
-from arterial.network.expression import Dialect, parse
+from arterial.network.expression.parser import Dialect, parse
+from arterial.network.expression.tree import reads
 from arterial.network.schema import Field, Schema, Type
-from arterial.network.tree import reads
 from arterial.sql.catalog import StreamEntry
 from arterial.sql.checked import Checked, Condition
 from arterial.sql.names import Relation, Used

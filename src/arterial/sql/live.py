@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from arterial.engine.inprocess import InProcess
-from arterial.engine.sources.files import FileSource
+from arterial.connectors.file_source import FileSource
+from arterial.engine.host.inprocess import InProcess
 from arterial.errors import MachineError
 from arterial.network.box import SIGN, Stream
 from arterial.network.network import NetworkValue

@@ -9,9 +9,9 @@ from typing import Any
 from sqlglot import exp
 
 from arterial.errors import NetworkError
-from arterial.network.expression import Dialect, parse
+from arterial.network.expression.parser import Dialect, parse
+from arterial.network.expression.tree import Tree
 from arterial.network.schema import Field, Schema, Type
-from arterial.network.tree import Tree
 from arterial.sql.catalog import Catalog, StreamEntry, TableEntry
 from arterial.sql.mistake import Place, SqlError, near
 from arterial.sql.parse import place_of_part

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from arterial.network.expression import Dialect
+from arterial.network.expression.parser import Dialect
 from arterial.sql.characters import plain
 from arterial.sql.clauses import cut_clauses
 from arterial.sql.mistake import Place, SqlError

@@ -13,9 +13,9 @@ from pathlib import Path
 import polars as pl
 
 from arterial.errors import DataError
-from arterial.moving.event_file import FIELDS, Reject, read_events
-from arterial.moving.event_table import EVENT_SCHEMA
-from arterial.moving.space import Space
+from arterial.moving.files.event_file import FIELDS, Reject, read_events
+from arterial.moving.files.event_table import EVENT_SCHEMA
+from arterial.moving.queries.space import Space
 from arterial.network.schema import Field, Schema, Type
 from arterial.sql.catalog import (
     OBJECT_NAMES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token  # type: ignore[attr-defined]
 
-from arterial.network.expression import Dialect
+from arterial.network.expression.parser import Dialect
 from arterial.sql.mistake import Place, SqlError
 
 

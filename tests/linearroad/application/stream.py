@@ -11,11 +11,11 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from arterial.engine.inprocess import InProcess
+from arterial.engine.host.inprocess import InProcess
 from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA
 from arterial.linearroad.application.network import History, linear_road_network
-from arterial.linearroad.profiles import Profile
 from arterial.linearroad.reference import Expected, SegmentRow, TollRow
+from arterial.linearroad.semantics.profiles import Profile
 from arterial.network.train import END, Train
 
 

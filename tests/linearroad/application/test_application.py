@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from arterial.linearroad.profiles import Profile, profile
 from arterial.linearroad.reference import Expected, answer
+from arterial.linearroad.semantics.profiles import Profile, profile
 from tests.linearroad.application.stream import history_in, stream_answers
 from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import City, generate, small, table_of

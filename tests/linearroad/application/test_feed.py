@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arterial.engine.shards import slots
-from arterial.engine.sources.source import Ask, Part, Progress, Source, Span
+from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.linearroad.application import originals
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.feed import FIRST_SIZE, LARGEST_SIZE, REPORT_SCHEMA, REQUEST_SCHEMA, ROAD_KEY
 from arterial.linearroad.application.inputs import StoredInput
-from arterial.linearroad.line_writer import event_lines
+from arterial.linearroad.formats.line_writer import event_lines
+from arterial.network.slots import slots
 from arterial.network.train import BEGIN, END, Train
 from tests.linearroad.cities import generate
 

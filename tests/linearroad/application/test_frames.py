@@ -14,9 +14,9 @@ import pytest
 from arterial.errors import ArterialError
 from arterial.linearroad.application.frames import run_frame
 from arterial.linearroad.application.run import RunOptions
-from arterial.linearroad.events import EVENT_SCHEMA
-from arterial.linearroad.profiles import profile
+from arterial.linearroad.formats.events import EVENT_SCHEMA
 from arterial.linearroad.reference import answer
+from arterial.linearroad.semantics.profiles import profile
 from tests.linearroad.application.test_live import CITY, WAIT_SECONDS, Rows, rows_of
 
 if TYPE_CHECKING:

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arterial.errors import ArterialError, RunError
+from arterial.linearroad.application.live.spool import look, position
 from arterial.linearroad.application.run import LinearRoadRun, RunOptions
-from arterial.linearroad.application.spool import look, position
-from arterial.linearroad.clean_set import read_rejects
-from arterial.linearroad.data import open_data
-from arterial.linearroad.dialects import dialect, parse
-from arterial.linearroad.drive import TcpTarget, drive
-from arterial.linearroad.line_writer import event_lines
-from arterial.linearroad.profiles import profile
+from arterial.linearroad.data.clean_set import read_rejects
+from arterial.linearroad.data.dataset import open_data
+from arterial.linearroad.data.replicate import Replication
+from arterial.linearroad.drive.driver import TcpTarget, drive
+from arterial.linearroad.formats.dialects import dialect, parse
+from arterial.linearroad.formats.line_writer import event_lines
 from arterial.linearroad.reference import answer
-from arterial.linearroad.replicate import Replication
+from arterial.linearroad.semantics.profiles import profile
 from tests.linearroad.cities import City, generate
 
 if TYPE_CHECKING:

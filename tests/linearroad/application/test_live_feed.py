@@ -9,14 +9,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arterial.engine.sources.source import Ask, Part, Span
+from arterial.connectors.source import Ask, Part, Span
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.feed import ROAD_KEY
-from arterial.linearroad.application.live_feed import LiveFeed, LiveReportFeed, LiveRequestFeed
-from arterial.linearroad.application.spool import Spool, position
-from arterial.linearroad.application.spooler import Spooler
-from arterial.linearroad.cleaning import Cleaner
-from arterial.linearroad.line_writer import event_lines
+from arterial.linearroad.application.live.feed import LiveFeed, LiveReportFeed, LiveRequestFeed
+from arterial.linearroad.application.live.spool import Spool, position
+from arterial.linearroad.application.live.spooler import Spooler
+from arterial.linearroad.data.cleaning import Cleaner
+from arterial.linearroad.formats.line_writer import event_lines
 from arterial.network.train import END
 from tests.linearroad.cities import generate
 

@@ -12,7 +12,7 @@ import pytest
 
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear
-from arterial.linearroad.dialects import dialect, read_output
+from arterial.linearroad.formats.dialects import dialect, read_output
 from arterial.linearroad.reference import answer
 from tests.linearroad.cities import City, generate
 from tests.linearroad.outputs import write_city

@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from arterial.linearroad.application.clock import RunClock
-from arterial.linearroad.application.spool import KEPT_SECONDS, Spool, look, note_position, read_spool
-from arterial.linearroad.application.spooler import GRACE_SECONDS, Spooler
-from arterial.linearroad.clean_set import read_rejects
-from arterial.linearroad.cleaning import Cleaner
+from arterial.linearroad.application.live.spool import KEPT_SECONDS, Spool, look, note_position, read_spool
+from arterial.linearroad.application.live.spooler import GRACE_SECONDS, Spooler
+from arterial.linearroad.data.clean_set import read_rejects
+from arterial.linearroad.data.cleaning import Cleaner
 
 
 def line(second: int, vid: int) -> str:

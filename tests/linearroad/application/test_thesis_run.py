@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear
-from arterial.linearroad.data import open_data
-from arterial.linearroad.pace import MAX
-from arterial.linearroad.profiles import ProfileError
+from arterial.linearroad.data.dataset import open_data
+from arterial.linearroad.drive.pace import MAX
 from arterial.linearroad.reference import Event, answer
+from arterial.linearroad.semantics.profiles import ProfileError
 from arterial.linearroad.validate import validate
 from tests.linearroad.application.stream import history_in
 from tests.linearroad.cities import balance, expenditure, generate, report, stopped, travel

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from arterial.linearroad.kernels.accidents import NO_STOPS, STOP_NAMES, meet
+from arterial.linearroad.application.kernels.accidents import NO_STOPS, STOP_NAMES, meet
 
 
 def test_meetings_in_any_cut() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from arterial.engine.shards import slots
-from arterial.linearroad.kernels.accounts import Requests, settle
-from arterial.linearroad.kernels.hashing import home
-from arterial.linearroad.kernels.table import PIECES, Table
-from arterial.linearroad.kernels.tolls import Charges
+from arterial.linearroad.application.kernels.accounts import Requests, settle
+from arterial.linearroad.application.kernels.base.hashing import home
+from arterial.linearroad.application.kernels.base.table import PIECES, Table
+from arterial.linearroad.application.kernels.tolls import Charges
+from arterial.network.slots import slots
 from arterial.network.state import MemoryState, State
 
 DTYPES: dict[str, type[np.generic]] = {"amount": np.int64}
@@ -58,7 +58,7 @@ def add_some(state: MemoryState, train: int, rng: np.random.Generator, expected:
 
 @pytest.mark.parametrize("moved", [1, 100, 1 << 18])
 def test_the_table_comes_back_from_its_chunks(moved: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arterial.linearroad.kernels.table.MOVED_AT_ONCE", moved)
+    monkeypatch.setattr("arterial.linearroad.application.kernels.base.table.MOVED_AT_ONCE", moved)
     rng = np.random.default_rng(9)
     state = MemoryState()
     expected: dict[int, int] = {}
@@ -99,7 +99,7 @@ class Worker(MemoryState):
 @pytest.mark.parametrize("moved", [1, 100, 1 << 18])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_table_of_an_earlier_train_catches_up(seed: int, moved: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arterial.linearroad.kernels.table.MOVED_AT_ONCE", moved)
+    monkeypatch.setattr("arterial.linearroad.application.kernels.base.table.MOVED_AT_ONCE", moved)
     caught_up: list[bool] = []
     catch_up = Table._catch_up
 

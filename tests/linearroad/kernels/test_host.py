@@ -10,10 +10,10 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from arterial.linearroad.kernels.host import LinearRoadKernels
-from arterial.linearroad.kernels.reports import REPORT_DTYPES
-from arterial.linearroad.profiles import Profile, profile
+from arterial.linearroad.application.kernels.base.reports import REPORT_DTYPES
+from arterial.linearroad.application.kernels.host import LinearRoadKernels
 from arterial.linearroad.reference import Event, answer
+from arterial.linearroad.semantics.profiles import Profile, profile
 from arterial.network.state import Chunk, MemoryState
 from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import generate, small

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from arterial.errors import ArterialError
-from arterial.linearroad.kernels.host import LinearRoadKernels
-from arterial.linearroad.kernels.pooled import Minute, open_minute, pool_reports
-from arterial.linearroad.kernels.reports import REPORT_DTYPES
-from arterial.linearroad.profiles import SPEC, WALMART
+from arterial.linearroad.application.kernels.base.reports import REPORT_DTYPES
+from arterial.linearroad.application.kernels.host import LinearRoadKernels
+from arterial.linearroad.application.kernels.pooled import Minute, open_minute, pool_reports
+from arterial.linearroad.semantics.profiles import SPEC, WALMART
 from arterial.network.state import MemoryState
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arterial.linearroad.kernels.reports import POS_MASK, REPORT_DTYPES, Reports, encode
+from arterial.linearroad.application.kernels.base.reports import POS_MASK, REPORT_DTYPES, Reports, encode
 
 
 def made(times: list[int], xways: list[int]) -> Reports:
@@ -19,7 +19,7 @@ def test_parts_and_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     times = [0, 0, 59, 60, 61, 61, 300]
     reports = made(times, [0] * 7)
     assert [part.time.tolist() for part in reports.parts()] == [[0, 0, 59], [60, 61, 61], [300]]
-    monkeypatch.setattr("arterial.linearroad.kernels.reports.PART_ROWS", 1)
+    monkeypatch.setattr("arterial.linearroad.application.kernels.base.reports.PART_ROWS", 1)
     assert [part.time.tolist() for part in reports.parts()] == [[0, 0], [59], [60], [61, 61], [300]]
     assert reports.seconds() == [(0, 0, 2), (59, 2, 3), (60, 3, 4), (61, 4, 6), (300, 6, 7)]
     assert made([], []).seconds() == []

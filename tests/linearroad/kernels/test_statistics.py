@@ -7,7 +7,7 @@ from math import floor
 
 import numpy as np
 
-from arterial.linearroad.kernels.statistics import UNDECIDED, add_reports, average_velocity, exact_velocity
+from arterial.linearroad.application.kernels.statistics import UNDECIDED, add_reports, average_velocity, exact_velocity
 
 
 def test_reports_of_trips() -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from arterial.linearroad.kernels.toll_history import ascending, bucket_shift, bucket_starts
+from arterial.linearroad.history.toll_kernel import ascending, bucket_shift, bucket_starts
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from arterial.linearroad.kernels.statistics import Levels
-from arterial.linearroad.kernels.tolls import Tariff, accident_ahead, quote_and_charge
-from arterial.linearroad.profiles import SPEC, WALMART
+from arterial.linearroad.application.kernels.statistics import Levels
+from arterial.linearroad.application.kernels.tolls import Tariff, accident_ahead, quote_and_charge
+from arterial.linearroad.semantics.profiles import SPEC, WALMART
 
 
 def test_accident_ahead() -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arterial.linearroad.kernels.segment_history import gather
-from arterial.linearroad.kernels.travel_time import BY_SPEC, JourneyRules, _walk, travel_time_in_fractions, travel_times
-from arterial.linearroad.lookup import XWAY_CELLS
-from arterial.linearroad.profiles import THESIS2003
+from arterial.linearroad.history.lookup import XWAY_CELLS
+from arterial.linearroad.history.segment_kernel import gather
+from arterial.linearroad.history.travel_time import BY_SPEC, JourneyRules, _walk, travel_time_in_fractions, travel_times
+from arterial.linearroad.semantics.profiles import THESIS2003
 
 Row = tuple[int, int, int, int, int, int]  # day, minute, dir, seg, lav, cnt
 History = dict[tuple[int, int, int, int], list[tuple[int, int]]]  # weekday, minute, dir, seg -> lav, cnt

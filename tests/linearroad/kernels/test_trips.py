@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arterial.linearroad.kernels.trips import find_predecessors
+from arterial.linearroad.application.kernels.trips import find_predecessors
 
 
 def test_predecessors() -> None:

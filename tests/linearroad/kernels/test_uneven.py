@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from arterial.linearroad.kernels.reports import REPORT_DTYPES, Reports
-from arterial.linearroad.kernels.trips import follow
+from arterial.linearroad.application.kernels.base.reports import REPORT_DTYPES, Reports
+from arterial.linearroad.application.kernels.trips import follow
 from arterial.network.state import MemoryState
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arterial.linearroad.data import open_data
+from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.rate.rate import write_half
 
 # Takes the driver's lines and leaves its answers where it is told: here another run of ours, which reads a pipe.

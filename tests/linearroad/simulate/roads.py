@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from arterial.linearroad.city import SEGMENTS
-from arterial.linearroad.simulate.road import NOT_STOPPED, NOWHERE, Count, Road
+from arterial.linearroad.semantics.city import SEGMENTS
+from arterial.linearroad.simulate.model.road import NOT_STOPPED, NOWHERE, Count, Road
 
 
 def road_of(vehicles: list[tuple[float, float, int]], exit_at: float = 99 * 5280.0) -> tuple[Road, Count]:

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arterial.linearroad.city import EAST, WEST
-from arterial.linearroad.simulate.accidents import cause_accidents, make_accidents, nearest_pair
+from arterial.linearroad.semantics.city import EAST, WEST
+from arterial.linearroad.simulate.model.accidents import cause_accidents, make_accidents, nearest_pair
 from arterial.linearroad.simulate.settings import ACCIDENT_EVERY_SECONDS, DRIVING, FEET_A_SECOND, Settings
 from tests.linearroad.simulate.roads import road_of
 

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arterial.linearroad.city import EAST, SEGMENT_FEET
-from arterial.linearroad.simulate.entering import enter, merge_ordered
-from arterial.linearroad.simulate.road import Log
+from arterial.linearroad.semantics.city import EAST, SEGMENT_FEET
+from arterial.linearroad.simulate.model.entering import enter, merge_ordered
+from arterial.linearroad.simulate.model.road import Log
+from arterial.linearroad.simulate.model.traffic import Traffic
+from arterial.linearroad.simulate.model.trips import Trips
 from arterial.linearroad.simulate.settings import DRIVING, RAMPS, Settings
-from arterial.linearroad.simulate.traffic import Traffic
-from arterial.linearroad.simulate.trips import Trips
 
 places = st.lists(st.floats(0, 1e5), max_size=30)
 

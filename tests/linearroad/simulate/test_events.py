@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arterial.linearroad.events import EVENT_SCHEMA
+from arterial.linearroad.formats.events import EVENT_SCHEMA
 from arterial.linearroad.simulate.events import GROUP_ROWS, Expressway, event_groups, second_groups
 from arterial.linearroad.simulate.merge import merge_to_csv
+from arterial.linearroad.simulate.model.road import Reports
 from arterial.linearroad.simulate.requests import has_request, make_request
-from arterial.linearroad.simulate.road import Reports
 from arterial.linearroad.simulate.spool import no_reports, read_reports, spool_reports
 
 

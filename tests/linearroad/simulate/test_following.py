@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arterial.linearroad.simulate.following import crash_speed, lets_in, next_random, safe_speed, wished_speed
+from arterial.linearroad.simulate.model.following import crash_speed, lets_in, next_random, safe_speed, wished_speed
 
 BRAKING, REACTION, SPACING = 10.0, 1.5, 17.0
 gaps = st.floats(-50, 2000)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from arterial.errors import DataError, MachineError
-from arterial.linearroad.events import EVENT_SCHEMA
+from arterial.linearroad.formats.events import EVENT_SCHEMA
 from arterial.linearroad.simulate.job import City, check_target, simulate
 from arterial.linearroad.simulate.settings import DRIVING, FEET_A_SECOND, Settings
 from tests.linearroad.simulate.conftest import quiet, reports_of

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from arterial.linearroad.events import FIELDS_OF_TYPE
+from arterial.linearroad.formats.events import FIELDS_OF_TYPE
 from arterial.linearroad.simulate.requests import has_request, make_request, requests_a_second
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arterial.linearroad.city import EAST, WEST
+from arterial.linearroad.semantics.city import EAST, WEST
 from arterial.linearroad.simulate.settings import Settings, SettingsError
 
 

@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arterial.linearroad.city import EAST, SEGMENT_FEET
-from arterial.linearroad.simulate.following import lets_in, safe_speed
-from arterial.linearroad.simulate.road import Log
+from arterial.linearroad.semantics.city import EAST, SEGMENT_FEET
+from arterial.linearroad.simulate.model.following import lets_in, safe_speed
+from arterial.linearroad.simulate.model.road import Log
+from arterial.linearroad.simulate.model.sweep import desired_speed, faster_lane, follower_lets_in, needed_lane, place
+from arterial.linearroad.simulate.model.traffic import Traffic, drive_chunk
+from arterial.linearroad.simulate.model.trips import make_trips
 from arterial.linearroad.simulate.settings import DRIVING, FEET_A_SECOND, RAMPS, Settings
-from arterial.linearroad.simulate.sweep import desired_speed, faster_lane, follower_lets_in, needed_lane, place
-from arterial.linearroad.simulate.traffic import Traffic, drive_chunk
-from arterial.linearroad.simulate.trips import make_trips
 from tests.linearroad.simulate.roads import road_of
 
 REACTION = 1.0 + DRIVING.headway

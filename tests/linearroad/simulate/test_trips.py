@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from arterial.linearroad.city import EAST, SEGMENTS, WEST
+from arterial.linearroad.semantics.city import EAST, SEGMENTS, WEST
+from arterial.linearroad.simulate.model.trips import make_trips
 from arterial.linearroad.simulate.settings import ENTRIES_A_SECOND, Settings
-from arterial.linearroad.simulate.trips import make_trips
 
 
 def test_entries_are_nearly_constant() -> None:

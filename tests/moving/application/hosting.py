@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from arterial.engine.inprocess import InProcess
-from arterial.engine.planning import plan_step
-from arterial.engine.sinks.sink import Delivery
-from arterial.engine.sources.source import Part, Progress
+from arterial.connectors.sink import Delivery
+from arterial.connectors.source import Part, Progress
+from arterial.engine.host.inprocess import InProcess
+from arterial.engine.steering.offsets import plan_step
 from arterial.moving.application.clock import AT_ONCE, EventClock
 from arterial.moving.application.feed import EventFeed
 from arterial.moving.application.network import UPDATES, QueryOptions, moving_network

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from arterial.engine.sources.source import Ask, Part
+from arterial.connectors.source import Ask, Part
 from arterial.errors import DataError, RunError
 from arterial.moving.application.clock import AT_ONCE, EventClock
 from arterial.moving.application.feed import EventFeed
 from arterial.moving.application.network import QueryOptions
 from arterial.moving.application.prepare import OBJECTS, prepare
 from arterial.moving.application.update_sink import UpdateFile
-from arterial.moving.run import run_file
-from arterial.moving.space import Space
+from arterial.moving.files.run import run_file
+from arterial.moving.queries.space import Space
 from arterial.network.train import END
 from tests.moving.application.hosting import run_in_process
 from tests.moving.test_run import line

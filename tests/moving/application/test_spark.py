@@ -19,10 +19,10 @@ import pytest
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.moving.application.network import QueryOptions
 from arterial.moving.application.run import JobSummary, MovingRun, RunOptions, finished
-from arterial.moving.brute import BruteForce
-from arterial.moving.events import Sign, Update
-from arterial.moving.ids import parsed_id
-from arterial.moving.run import run_file
+from arterial.moving.files.run import run_file
+from arterial.moving.queries.brute import BruteForce
+from arterial.moving.queries.events import Sign, Update
+from arterial.moving.queries.ids import parsed_id
 from tests.moving.application.test_application import write_world
 from tests.moving.feeding import Follower
 from tests.moving.worlds import World, random_world

@@ -34,9 +34,9 @@ def convert(
     no event is set aside with its file, number, reason and text; what is valid but irregular is counted.
     """
     from arterial.cli.progress import Bar
-    from arterial.linearroad.convert import check_target, rejects_path
-    from arterial.linearroad.convert import convert as convert_events
-    from arterial.linearroad.event_sources import files_of
+    from arterial.linearroad.data.convert import check_target, rejects_path
+    from arterial.linearroad.data.convert import convert as convert_events
+    from arterial.linearroad.data.event_sources import files_of
 
     check_target(out, force=force)
     size = sum(file.stat().st_size for file in files_of(source))

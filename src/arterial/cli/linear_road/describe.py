@@ -37,12 +37,12 @@ def describe(
     from rich.console import Console
 
     from arterial.cli.progress import Bar
-    from arterial.engine.session import spark_session
+    from arterial.engine.spark.session import spark_session
     from arterial.errors import DataError
-    from arterial.linearroad.data import open_data
+    from arterial.linearroad.data.dataset import open_data
+    from arterial.linearroad.data.event_sources import files_of, is_data_set
     from arterial.linearroad.describe.description import describe as describe_data
     from arterial.linearroad.describe.description import minutes_of
-    from arterial.linearroad.event_sources import files_of, is_data_set
 
     if is_data_set(path):
         data = open_data(path)

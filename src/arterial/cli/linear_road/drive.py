@@ -33,12 +33,12 @@ def drive(
     Second t is delivered whole, t seconds after the start. The record's times are seconds since 1970.
     """
     from arterial.errors import ArterialError
-    from arterial.linearroad.data import open_data
-    from arterial.linearroad.drive import drive as run_drive
-    from arterial.linearroad.drive import target_of
-    from arterial.linearroad.event_files import writing
-    from arterial.linearroad.pace import parse_speed
-    from arterial.linearroad.replicate import Replication
+    from arterial.linearroad.data.dataset import open_data
+    from arterial.linearroad.data.event_files import writing
+    from arterial.linearroad.data.replicate import Replication
+    from arterial.linearroad.drive.driver import drive as run_drive
+    from arterial.linearroad.drive.driver import target_of
+    from arterial.linearroad.drive.pace import parse_speed
 
     factor = parse_speed(speed)
     opened = open_data(data)

@@ -58,9 +58,9 @@ def history(
     from dataclasses import replace
 
     from arterial.cli.progress import Bar
-    from arterial.engine.session import spark_session
-    from arterial.linearroad.history import counted, make_history
-    from arterial.linearroad.history_wanted import wanted_by
+    from arterial.engine.spark.session import spark_session
+    from arterial.linearroad.history.make import counted, make_history
+    from arterial.linearroad.history.wanted import wanted_by
 
     started = time.monotonic()
     spark = spark_session("history")

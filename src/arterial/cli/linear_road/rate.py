@@ -34,7 +34,7 @@ def rate(
     through as fast as possible.
     """
     from arterial.errors import ArterialError
-    from arterial.linearroad.data import open_data
+    from arterial.linearroad.data.dataset import open_data
     from arterial.linearroad.rate.page import write_page
     from arterial.linearroad.rate.rate import rate as find_rating
     from arterial.linearroad.rate.trial import Plan

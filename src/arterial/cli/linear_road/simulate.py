@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from arterial.linearroad.city import RUN_SECONDS
+from arterial.linearroad.semantics.city import RUN_SECONDS
 
 
 def simulate(
@@ -43,7 +43,7 @@ def simulate(
     a task an expressway.
     """
     from arterial.cli.progress import Bar
-    from arterial.engine.session import spark_session
+    from arterial.engine.spark.session import spark_session
     from arterial.linearroad.simulate.job import check_target
     from arterial.linearroad.simulate.job import simulate as make_data
     from arterial.linearroad.simulate.settings import Settings

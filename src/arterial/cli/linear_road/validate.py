@@ -55,11 +55,11 @@ def validate(
     missing, extra, wrong or late, and no line that is no answer.
     """
     from arterial.cli.progress import Bar
-    from arterial.engine.session import spark_session
-    from arterial.linearroad.data import open_data
-    from arterial.linearroad.dialects import dialect as dialect_of
-    from arterial.linearroad.dialects import output_files
-    from arterial.linearroad.profiles import profile as profile_of
+    from arterial.engine.spark.session import spark_session
+    from arterial.linearroad.data.dataset import open_data
+    from arterial.linearroad.formats.dialects import dialect as dialect_of
+    from arterial.linearroad.formats.dialects import output_files
+    from arterial.linearroad.semantics.profiles import profile as profile_of
     from arterial.linearroad.validate import validate as judge
     from arterial.linearroad.validate.page import page_of
 
@@ -97,7 +97,7 @@ def validate(
 def _print(verdict: Verdict, report: Path | None) -> None:
     from rich.console import Console
 
-    from arterial.linearroad.answers import TITLE_OF_TYPE
+    from arterial.linearroad.formats.answers import TITLE_OF_TYPE
     from arterial.linearroad.validate.page import fields, headline
 
     console = Console(width=WIDTH, highlight=False, soft_wrap=False)
@@ -124,7 +124,7 @@ def _print(verdict: Verdict, report: Path | None) -> None:
 def _table(verdict: Verdict) -> Table:
     from rich.table import Table
 
-    from arterial.linearroad.answers import TITLE_OF_TYPE
+    from arterial.linearroad.formats.answers import TITLE_OF_TYPE
     from arterial.linearroad.validate.verdict import COUNTS, KINDS, PERCENTILES
 
     table = Table(title=f"Profile {verdict.profile}, dialect {verdict.dialect}", title_justify="left")

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from arterial.moving.application.network import QueryOptions
     from arterial.moving.application.run import JobSummary, RunOptions
-    from arterial.moving.run import Summary
+    from arterial.moving.files.run import Summary
 
 
 def run(
@@ -65,10 +65,10 @@ def run(
     same kernels run in this process. The updates are the same, byte for byte.
     """
     from arterial.errors import DataError
-    from arterial.linearroad.pace import parse_speed
+    from arterial.linearroad.drive.pace import parse_speed
     from arterial.moving.application.network import QueryOptions
     from arterial.moving.application.run import RunOptions, finished
-    from arterial.moving.space import Space
+    from arterial.moving.queries.space import Space
 
     if timeout is not None and not timeout > 0:
         raise DataError(f"--timeout must be more than 0, not {timeout:g}. Leave it out to keep objects for ever.")
@@ -104,7 +104,7 @@ def run(
 
 def _in_this_process(events: Path, out: Path, rejects: Path, queries: QueryOptions, quiet: bool) -> Summary:
     from arterial.cli.progress import Bar
-    from arterial.moving.run import run_file
+    from arterial.moving.files.run import run_file
 
     with Bar("moving", total=events.stat().st_size, unit="bytes", quiet=quiet) as bar:
         return run_file(
@@ -121,7 +121,7 @@ def _in_this_process(events: Path, out: Path, rejects: Path, queries: QueryOptio
 
 def _on_spark(options: RunOptions, quiet: bool) -> JobSummary:
     from arterial.cli.progress import Bar
-    from arterial.engine.session import spark_session
+    from arterial.engine.spark.session import spark_session
     from arterial.moving.application.run import MovingRun
 
     with Bar("reading", total=options.events.stat().st_size, unit="bytes", quiet=quiet) as bar:

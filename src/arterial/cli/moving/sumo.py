@@ -21,7 +21,7 @@ def sumo(
 ) -> None:
     """Simulate a city with SUMO and write the vehicles' positions as events; needs `pip install "arterial[sumo]"`."""
     from arterial.cli.progress import Bar
-    from arterial.moving.sumo import SumoSettings, write_events
+    from arterial.moving.traffic.sumo import SumoSettings, write_events
 
     settings = SumoSettings(vehicles, seconds, seed, blocks)
     with Bar("sumo", total=seconds, unit="seconds", quiet=json_output) as bar:

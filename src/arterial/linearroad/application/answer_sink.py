@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from arterial.engine.sinks.appended import AppendedFiles
-from arterial.engine.sinks.sink import Delivery, Sink
-from arterial.linearroad.answers import ANSWER_SCHEMA
+from arterial.connectors.sink import Delivery, Sink
 from arterial.linearroad.application.clock import RunClock
-from arterial.linearroad.dialects import Dialect, encode
-from arterial.linearroad.event_files import writing
+from arterial.linearroad.data.event_files import writing
+from arterial.linearroad.formats.answers import ANSWER_SCHEMA
+from arterial.linearroad.formats.dialects import Dialect, encode
+from arterial.storage.appended import AppendedFiles
 
 Array = np.ndarray[Any, Any]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from arterial.engine.started import started
-from arterial.linearroad.pace import MAX, Pace
+from arterial.connectors.started import started
+from arterial.linearroad.drive.pace import MAX, Pace
 
 
 @dataclass(frozen=True)

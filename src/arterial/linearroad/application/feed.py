@@ -17,14 +17,14 @@ import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 
-from arterial.engine.shards import slots
-from arterial.engine.sources.source import Ask, Part, Progress, Source, Span
+from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.originals import Originals, Road
-from arterial.linearroad.data import Data
-from arterial.linearroad.events import POSITION_REPORT
-from arterial.linearroad.replicate import Replication
+from arterial.linearroad.data.dataset import Data
+from arterial.linearroad.data.replicate import Replication
+from arterial.linearroad.formats.events import POSITION_REPORT
 from arterial.network.schema import Schema
+from arterial.network.slots import slots
 from arterial.network.train import BEGIN, END, Train
 
 Array = np.ndarray[Any, Any]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from arterial.linearroad.answers import ANSWER_TYPES, TABLE_OF_TYPE
-from arterial.linearroad.dialects import Dialect, chunks_of, output_files, parse, read_chunk
+from arterial.linearroad.formats.answers import ANSWER_TYPES, TABLE_OF_TYPE
+from arterial.linearroad.formats.dialects import Dialect, chunks_of, output_files, parse, read_chunk
 
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "worst": 100}
 

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from arterial.engine.troubles import as_run_error
+from arterial.engine.spark.troubles import as_run_error
 from arterial.errors import DataError
 from arterial.linearroad.application.inputs import Input, StoredInput
-from arterial.linearroad.application.live_input import CHECK_SECONDS, SpooledInput
+from arterial.linearroad.application.live.input import CHECK_SECONDS, SpooledInput
+from arterial.linearroad.application.live.spooler import Spooler
 from arterial.linearroad.application.run import LinearRoadRun, RunOptions, input_place
-from arterial.linearroad.application.spooler import Spooler
-from arterial.linearroad.event_files import writing
-from arterial.linearroad.event_sources import ALIASES, as_lines
-from arterial.linearroad.events import EVENT_SCHEMA
+from arterial.linearroad.data.event_files import writing
+from arterial.linearroad.data.event_sources import ALIASES, as_lines
+from arterial.linearroad.formats.events import EVENT_SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

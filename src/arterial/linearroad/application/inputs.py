@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
-from arterial.engine.run import Run
-from arterial.engine.sources.source import Source
+from arterial.connectors.source import Source
+from arterial.engine.run.run import Run
 from arterial.errors import ArterialError
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_seconds, reports_between
-from arterial.linearroad.cleaning import REJECT_SCHEMA
-from arterial.linearroad.convert import convert
-from arterial.linearroad.data import Data, open_data
-from arterial.linearroad.event_files import writing
-from arterial.linearroad.event_sources import is_data_set
-from arterial.linearroad.replicate import Replication
+from arterial.linearroad.data.cleaning import REJECT_SCHEMA
+from arterial.linearroad.data.convert import convert
+from arterial.linearroad.data.dataset import Data, open_data
+from arterial.linearroad.data.event_files import writing
+from arterial.linearroad.data.event_sources import is_data_set
+from arterial.linearroad.data.replicate import Replication
 
 
 class Input(Protocol):

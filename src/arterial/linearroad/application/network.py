@@ -23,10 +23,10 @@ from arterial.linearroad.application.boxes.tolls import Tolls
 from arterial.linearroad.application.boxes.travel_time import TravelTime
 from arterial.linearroad.application.boxes.trips import UNEVEN, Trips
 from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA
+from arterial.linearroad.application.kernels.accounts import BalanceAt
 from arterial.linearroad.application.rules import rules_of
-from arterial.linearroad.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
-from arterial.linearroad.kernels.accounts import BalanceAt
-from arterial.linearroad.profiles import Profile
+from arterial.linearroad.formats.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
+from arterial.linearroad.semantics.profiles import Profile
 from arterial.network.network import NetworkValue
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from arterial.linearroad.data import Data
-from arterial.linearroad.events import POSITION_REPORT
-from arterial.linearroad.kernels.compiled import column
-from arterial.linearroad.kernels.reports import REPORT_DTYPES
-from arterial.linearroad.replicate import Replication
+from arterial.linearroad.application.kernels.base.compiled import column
+from arterial.linearroad.application.kernels.base.reports import REPORT_DTYPES
+from arterial.linearroad.data.dataset import Data
+from arterial.linearroad.data.replicate import Replication
+from arterial.linearroad.formats.events import POSITION_REPORT
 
 Array = np.ndarray[Any, Any]
 

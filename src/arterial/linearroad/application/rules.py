@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from arterial.linearroad.profiles import PROFILES, Profile
+from arterial.linearroad.semantics.profiles import PROFILES, Profile
 
 Rules = tuple[tuple[str, Any], ...]
 

@@ -15,27 +15,27 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arterial.engine.lock import lock_checkpoint, note_owner
-from arterial.engine.run import Run, Settings
-from arterial.engine.run import run as run_network
+from arterial.engine.run.lock import lock_checkpoint, note_owner
+from arterial.engine.run.run import Run, Settings
+from arterial.engine.run.run import run as run_network
 from arterial.errors import ArterialError, DataError, RunError
-from arterial.linearroad.answers import TABLE_OF_TYPE
 from arterial.linearroad.application.answer_sink import AnswerSink, FlatFiles
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.figures import response_times
 from arterial.linearroad.application.inputs import Input, StoredInput
-from arterial.linearroad.application.live_input import LineInput, is_live
+from arterial.linearroad.application.live.input import LineInput, is_live
 from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.application.thesis_file import THESIS_FILE, write_thesis_file
-from arterial.linearroad.clean_set import REJECTS_FILE
-from arterial.linearroad.dialects import PAPER
-from arterial.linearroad.dialects import dialect as dialect_of
-from arterial.linearroad.event_files import writing
-from arterial.linearroad.kernels.travel_time import JourneyRules
-from arterial.linearroad.lookup import SegmentLookup, TollLookup
-from arterial.linearroad.pace import MAX
-from arterial.linearroad.profiles import THESIS2003, Profile
-from arterial.linearroad.profiles import profile as profile_of
+from arterial.linearroad.data.clean_set import REJECTS_FILE
+from arterial.linearroad.data.event_files import writing
+from arterial.linearroad.drive.pace import MAX
+from arterial.linearroad.formats.answers import TABLE_OF_TYPE
+from arterial.linearroad.formats.dialects import PAPER
+from arterial.linearroad.formats.dialects import dialect as dialect_of
+from arterial.linearroad.history.lookup import SegmentLookup, TollLookup
+from arterial.linearroad.history.travel_time import JourneyRules
+from arterial.linearroad.semantics.profiles import THESIS2003, Profile
+from arterial.linearroad.semantics.profiles import profile as profile_of
 from arterial.version import __version__
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from arterial.linearroad.answers import ANSWER_TYPES
-from arterial.linearroad.dialects import FLAT_FILE, PAPER, chunks_of, parse, read_chunk
-from arterial.linearroad.event_files import writing
-from arterial.linearroad.thesis import thesis_output
+from arterial.linearroad.data.event_files import writing
+from arterial.linearroad.formats.answers import ANSWER_TYPES
+from arterial.linearroad.formats.dialects import FLAT_FILE, PAPER, chunks_of, parse, read_chunk
+from arterial.linearroad.formats.thesis import thesis_output
 
 THESIS_FILE = "thesis.csv"
 

@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from arterial.linearroad.city import MINUTE_SECONDS, SEGMENT_FEET, SEGMENTS, TRAVEL_LANES
+from arterial.linearroad.semantics.city import MINUTE_SECONDS, SEGMENT_FEET, SEGMENTS, TRAVEL_LANES
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from arterial.linearroad.city import (
+from arterial.linearroad.semantics.city import (
     ENTRANCE_LANE,
     EXIT_LANE,
     MINUTE_SECONDS,

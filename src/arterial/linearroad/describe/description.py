@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arterial.linearroad.city import MINUTE_SECONDS, RUN_SECONDS
-from arterial.linearroad.data import Data
+from arterial.linearroad.data.dataset import Data
 from arterial.linearroad.describe.accidents import Accident
 from arterial.linearroad.describe.sketch import DOWNTOWN, Sketch, sketch
-from arterial.linearroad.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
+from arterial.linearroad.formats.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
+from arterial.linearroad.semantics.city import MINUTE_SECONDS, RUN_SECONDS
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

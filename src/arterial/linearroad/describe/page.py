@@ -7,9 +7,9 @@ import math
 import numpy as np
 from matplotlib.figure import Figure
 
-from arterial.linearroad.city import EAST, MINUTE_SECONDS, SEGMENTS, TOLL_CARS_ABOVE, TOLL_LAV_BELOW, WEST
 from arterial.linearroad.describe.description import Comparison, Description
 from arterial.linearroad.describe.sketch import DOWNTOWN, Sketch
+from arterial.linearroad.semantics.city import EAST, MINUTE_SECONDS, SEGMENTS, TOLL_CARS_ABOVE, TOLL_LAV_BELOW, WEST
 from arterial.report import Page, Tile, plots
 from arterial.report.colours import speed_colours
 

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from arterial.linearroad.city import MAX_SPEED, MINUTE_SECONDS, SEGMENTS
-from arterial.linearroad.data import Data
+from arterial.linearroad.data.dataset import Data
 from arterial.linearroad.describe.accidents import Accident, accident_minutes, find_accidents
 from arterial.linearroad.describe.chains import Chains
 from arterial.linearroad.describe.segments import latest_average_velocity, minute_statistics, near, tolls
-from arterial.linearroad.events import POSITION_REPORT
+from arterial.linearroad.formats.events import POSITION_REPORT
+from arterial.linearroad.semantics.city import MAX_SPEED, MINUTE_SECONDS, SEGMENTS
 
 # The middle fifth of the road, where most trips end (§3.1.1: exits are normal around segment 50).
 DOWNTOWN = slice(40, 60)

@@ -7,8 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from arterial.linearroad.answers import TABLE_OF_TYPE
-from arterial.linearroad.city import RESPONSE_LIMIT
+from arterial.linearroad.formats.answers import TABLE_OF_TYPE
+from arterial.linearroad.semantics.city import RESPONSE_LIMIT
 from arterial.report.page import Page, Tile
 
 # As their authors published them; tuples per expressway differ between data sets.

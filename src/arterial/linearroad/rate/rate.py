@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from arterial.errors import ArterialError, RunError
-from arterial.linearroad.data import Data
-from arterial.linearroad.event_files import (
+from arterial.linearroad.data.dataset import Data
+from arterial.linearroad.data.event_files import (
     CITY_FILE,
     PARQUET_FOLDER,
     parquet_name,
@@ -19,7 +19,7 @@ from arterial.linearroad.event_files import (
     write_events_parquet,
     writing,
 )
-from arterial.linearroad.events import EVENT_SCHEMA, POSITION_REPORT
+from arterial.linearroad.formats.events import EVENT_SCHEMA, POSITION_REPORT
 from arterial.linearroad.rate.ladder import next_rung, rating, rungs
 from arterial.linearroad.rate.meter import machine
 from arterial.linearroad.rate.trial import Plan, run_trial

@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from arterial.errors import RunError
-from arterial.linearroad.answers import TABLE_OF_TYPE
-from arterial.linearroad.event_files import PARQUET_FOLDER
-from arterial.linearroad.events import POSITION_REPORT
+from arterial.linearroad.data.event_files import PARQUET_FOLDER
+from arterial.linearroad.formats.answers import TABLE_OF_TYPE
+from arterial.linearroad.formats.events import POSITION_REPORT
 from arterial.linearroad.rate.meter import Meter
 
 LOG_LINES = 15

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from arterial.linearroad.city import (
+from arterial.linearroad.reference.events import Event, Kept
+from arterial.linearroad.reference.statistics import Place
+from arterial.linearroad.semantics.city import (
     EAST,
     REPORT_SECONDS,
     SEGMENT_FEET,
@@ -13,9 +15,7 @@ from arterial.linearroad.city import (
     STOPPED_REPORTS,
     minute_of,
 )
-from arterial.linearroad.profiles import Profile
-from arterial.linearroad.reference.events import Event, Kept
-from arterial.linearroad.reference.statistics import Place
+from arterial.linearroad.semantics.profiles import Profile
 
 # Expressway, direction, lane, position.
 Spot = tuple[int, int, int, int]

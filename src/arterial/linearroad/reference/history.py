@@ -7,10 +7,10 @@ from fractions import Fraction
 from math import floor
 from typing import NamedTuple
 
-from arterial.linearroad.city import EAST, MINUTE_SECONDS, MINUTES_A_DAY, WEST
-from arterial.linearroad.profiles import Profile
 from arterial.linearroad.reference.events import Event
 from arterial.linearroad.reference.statistics import half_up, toll_of
+from arterial.linearroad.semantics.city import EAST, MINUTE_SECONDS, MINUTES_A_DAY, WEST
+from arterial.linearroad.semantics.profiles import Profile
 
 MILE_SECONDS_AT_1_MPH = 3600
 UNKNOWN_JOURNEY = (-1, -1)

@@ -7,15 +7,26 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
-from arterial.linearroad.city import EAST, EXIT_LANE, REPORT_SECONDS, minute_of
-from arterial.linearroad.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, POSITION_REPORT, TRAVEL_TIME_REQUEST
-from arterial.linearroad.profiles import SPEC, Profile
-from arterial.linearroad.reference.accidents import EveryAccident, accidents_of, nearest, segment_of, segments_ahead
+from arterial.linearroad.formats.events import (
+    BALANCE_REQUEST,
+    EXPENDITURE_REQUEST,
+    POSITION_REPORT,
+    TRAVEL_TIME_REQUEST,
+)
+from arterial.linearroad.reference.accidents import (
+    EveryAccident,
+    accidents_of,
+    nearest,
+    segment_of,
+    segments_ahead,
+)
 from arterial.linearroad.reference.accounts import Accounts, Charge
 from arterial.linearroad.reference.events import Event, Kept, events_of
 from arterial.linearroad.reference.history import Expenditures, Journeys, SegmentRow, TollRow
 from arterial.linearroad.reference.statistics import SegmentStatistics
 from arterial.linearroad.reference.trips import Trips, run_of
+from arterial.linearroad.semantics.city import EAST, EXIT_LANE, REPORT_SECONDS, minute_of
+from arterial.linearroad.semantics.profiles import SPEC, Profile
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import floor
 
-from arterial.linearroad.city import LAV_MINUTES, minute_of
-from arterial.linearroad.profiles import Profile
 from arterial.linearroad.reference.events import Event
+from arterial.linearroad.semantics.city import LAV_MINUTES, minute_of
+from arterial.linearroad.semantics.profiles import Profile
 
 # Expressway, direction, segment.
 Place = tuple[int, int, int]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from arterial.linearroad.city import ENTRANCE_LANE, EXIT_LANE
-from arterial.linearroad.profiles import Profile
 from arterial.linearroad.reference.events import Event, Kept
+from arterial.linearroad.semantics.city import ENTRANCE_LANE, EXIT_LANE
+from arterial.linearroad.semantics.profiles import Profile
 
 
 class Trips:

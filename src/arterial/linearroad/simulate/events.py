@@ -10,10 +10,10 @@ import pyarrow as pa
 from numba import njit
 from numpy.typing import NDArray
 
-from arterial.linearroad.city import EAST, EXPRESSWAY_FEET, SEGMENT_FEET, WEST
-from arterial.linearroad.events import EVENT_SCHEMA, UNUSED
+from arterial.linearroad.formats.events import EVENT_SCHEMA, UNUSED
+from arterial.linearroad.semantics.city import EAST, EXPRESSWAY_FEET, SEGMENT_FEET, WEST
+from arterial.linearroad.simulate.model.road import Reports
 from arterial.linearroad.simulate.requests import has_request, make_request, requests_a_second
-from arterial.linearroad.simulate.road import Reports
 
 GROUP_ROWS = 16_384
 

@@ -10,21 +10,21 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from arterial.linearroad.city import EAST, SEGMENT_FEET, SEGMENTS, WEST
-from arterial.linearroad.events import (
+from arterial.linearroad.formats.events import (
     BALANCE_REQUEST,
     EVENT_SCHEMA,
     EXPENDITURE_REQUEST,
     POSITION_REPORT,
     TRAVEL_TIME_REQUEST,
 )
+from arterial.linearroad.semantics.city import EAST, SEGMENT_FEET, SEGMENTS, WEST
 from arterial.linearroad.simulate.events import Expressway, event_groups
+from arterial.linearroad.simulate.model.road import Log, Reports
+from arterial.linearroad.simulate.model.traffic import Traffic
+from arterial.linearroad.simulate.model.trips import Trips, make_trips
 from arterial.linearroad.simulate.progress import Said
-from arterial.linearroad.simulate.road import Log, Reports
 from arterial.linearroad.simulate.settings import Settings
 from arterial.linearroad.simulate.spool import no_reports, read_reports, spool_reports
-from arterial.linearroad.simulate.traffic import Traffic
-from arterial.linearroad.simulate.trips import Trips, make_trips
 from arterial.linearroad.simulate.vehicles import Journeys
 
 COMPRESSION = "zstd"

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
-from arterial.linearroad.events import EVENT_SCHEMA
+from arterial.linearroad.formats.events import EVENT_SCHEMA
 
 
 def merge_to_csv(files: list[Path], target: Path, done: Callable[[float], None]) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from arterial.linearroad.city import LAST_EXPENDITURE_DAY, MINUTES_A_DAY, SEGMENTS
-from arterial.linearroad.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
+from arterial.linearroad.formats.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
+from arterial.linearroad.semantics.city import LAST_EXPENDITURE_DAY, MINUTES_A_DAY, SEGMENTS
 from arterial.linearroad.simulate.chance import random_below
 from arterial.linearroad.simulate.settings import BALANCE_PERCENT, EXPENDITURE_PERCENT, REQUEST_PERCENT
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from arterial.errors import ArterialError
-from arterial.linearroad.city import EAST, RUN_SECONDS, SEGMENT_FEET, WEST
+from arterial.linearroad.semantics.city import EAST, RUN_SECONDS, SEGMENT_FEET, WEST
 
 FEET_A_SECOND = SEGMENT_FEET / 3600  # one mile an hour
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from arterial.linearroad.simulate.road import Reports
+from arterial.linearroad.simulate.model.road import Reports
 
 _COLUMNS = ("trip", "along", "speed", "lane")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 def forget_stale_kernels(package: Path) -> int:
     """Forget the compiled kernels of a package that are older than any of its sources; returns how many."""
-    newest = max(source.stat().st_mtime for source in package.glob("*.py"))
+    newest = max(source.stat().st_mtime for source in package.rglob("*.py"))
     forgotten = 0
-    for index in (package / "__pycache__").glob("*.nbi"):
+    for index in package.rglob("__pycache__/*.nbi"):
         try:
             if index.stat().st_mtime < newest:
                 index.unlink()

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from arterial.linearroad.answers import ACCIDENT_ALERT, BALANCE, EXPENDITURE, TITLE_OF_TYPE, TOLL_NOTICE, TRAVEL_TIME
-from arterial.linearroad.profiles import Profile
+from arterial.linearroad.formats.answers import (
+    ACCIDENT_ALERT,
+    BALANCE,
+    EXPENDITURE,
+    TITLE_OF_TYPE,
+    TOLL_NOTICE,
+    TRAVEL_TIME,
+)
+from arterial.linearroad.semantics.profiles import Profile
 
 Row = dict[str, Any]
 

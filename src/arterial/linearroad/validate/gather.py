@@ -9,15 +9,15 @@ from dataclasses import asdict, replace
 import polars as pl
 
 from arterial.errors import ArterialError
-from arterial.linearroad.answers import ACCIDENT_ALERT, TABLE_OF_TYPE, TOLL_NOTICE
-from arterial.linearroad.dialects import parse, read_chunk
-from arterial.linearroad.events import POSITION_REPORT
-from arterial.linearroad.validate.chains import REPORT_COLUMNS, reports_of
-from arterial.linearroad.validate.history import matching_tolls, means_by_xway
-from arterial.linearroad.validate.journeys import journeys
+from arterial.linearroad.formats.answers import ACCIDENT_ALERT, TABLE_OF_TYPE, TOLL_NOTICE
+from arterial.linearroad.formats.dialects import parse, read_chunk
+from arterial.linearroad.formats.events import POSITION_REPORT
+from arterial.linearroad.validate.expected.chains import REPORT_COLUMNS, reports_of
+from arterial.linearroad.validate.expected.history import matching_tolls, means_by_xway
+from arterial.linearroad.validate.expected.journeys import journeys
+from arterial.linearroad.validate.expected.traffic import NEVER, traffic
 from arterial.linearroad.validate.parcels import Parcel
 from arterial.linearroad.validate.plan import Asked, JourneysOf, LinesOf, Plan, RequestsOf, Task, TollsOf, TrafficOf
-from arterial.linearroad.validate.traffic import NEVER, traffic
 
 
 def gather(task: Task, plan: Plan, asked: Asked) -> Iterator[Parcel]:

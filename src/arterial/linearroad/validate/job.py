@@ -16,14 +16,14 @@ import polars as pl
 import pyarrow as pa
 
 from arterial.errors import DataError, MachineError
-from arterial.linearroad.answers import TRAVEL_TIME
-from arterial.linearroad.city import EAST, WEST
-from arterial.linearroad.dialects import KEPT_FAULTS, PAPER, Dialect, chunks_of, output_files
-from arterial.linearroad.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
-from arterial.linearroad.profiles import SPEC, Profile
-from arterial.linearroad.validate.expected import REQUEST_COLUMNS, requests_of
+from arterial.linearroad.formats.answers import TRAVEL_TIME
+from arterial.linearroad.formats.dialects import KEPT_FAULTS, PAPER, Dialect, chunks_of, output_files
+from arterial.linearroad.formats.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
+from arterial.linearroad.semantics.city import EAST, WEST
+from arterial.linearroad.semantics.profiles import SPEC, Profile
+from arterial.linearroad.validate.expected.expected import REQUEST_COLUMNS, requests_of
+from arterial.linearroad.validate.expected.history import history_files, is_parquet
 from arterial.linearroad.validate.gather import gather
-from arterial.linearroad.validate.history import history_files, is_parquet
 from arterial.linearroad.validate.judge import Terms
 from arterial.linearroad.validate.parcels import Parcel
 from arterial.linearroad.validate.plan import Asked, JourneysOf, LinesOf, Plan, RequestsOf, Task, TollsOf, TrafficOf
@@ -35,7 +35,7 @@ from arterial.linearroad.validate.verdict import Tally, Verdict
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from arterial.linearroad.data import Data
+    from arterial.linearroad.data.dataset import Data
 
 # The bytes of an output file that a task reads.
 LINES_CHUNK = 32 << 20

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from arterial.linearroad.answers import ACCIDENT_ALERT, BALANCE, EXPENDITURE, TOLL_NOTICE, TRAVEL_TIME
-from arterial.linearroad.city import EAST
-from arterial.linearroad.profiles import Profile
+from arterial.linearroad.formats.answers import ACCIDENT_ALERT, BALANCE, EXPENDITURE, TOLL_NOTICE, TRAVEL_TIME
+from arterial.linearroad.semantics.city import EAST
+from arterial.linearroad.semantics.profiles import Profile
 from arterial.linearroad.validate.explain import explain_extra, explain_late, explain_missing, explain_wrong
 from arterial.linearroad.validate.pairing import pair
 from arterial.linearroad.validate.verdict import KEPT_EXAMPLES, Example, Tally, first_examples

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from arterial.linearroad.answers import TITLE_OF_TYPE
+from arterial.linearroad.formats.answers import TITLE_OF_TYPE
 from arterial.linearroad.validate.verdict import COUNTED_MILLISECONDS, KINDS, PERCENTILES, Tally, Verdict
 from arterial.report import Mark, Page, Tile
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from arterial.linearroad.dialects import Dialect
+from arterial.linearroad.formats.dialects import Dialect
 from arterial.linearroad.validate.judge import Terms
 from arterial.linearroad.validate.parcels import Parcel, pack
 from arterial.linearroad.validate.replicas import Replicas

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from arterial.linearroad.replicate import Replication
+from arterial.linearroad.data.replicate import Replication
 
 if TYPE_CHECKING:
-    from arterial.linearroad.data import Data
+    from arterial.linearroad.data.dataset import Data
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from arterial.linearroad.answers import (
+from arterial.linearroad.formats.answers import (
     ACCIDENT_ALERT,
     ANSWER_SCHEMA,
     BALANCE,
@@ -16,7 +16,7 @@ from arterial.linearroad.answers import (
     TOLL_NOTICE,
     TRAVEL_TIME,
 )
-from arterial.linearroad.validate.accounts import (
+from arterial.linearroad.validate.expected.accounts import (
     balance_steps,
     charges_of,
     discounted,

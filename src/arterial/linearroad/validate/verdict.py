@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arterial.linearroad.answers import ANSWER_TYPES, TITLE_OF_TYPE
-from arterial.linearroad.city import MINUTE_SECONDS
+from arterial.linearroad.formats.answers import ANSWER_TYPES, TITLE_OF_TYPE
+from arterial.linearroad.semantics.city import MINUTE_SECONDS
 
 KINDS = ("missing", "extra", "wrong", "late")
 COUNTS = ("expected", "got", "right", *KINDS)

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from arterial.engine.started import started
+from arterial.connectors.started import started
 
 AT_ONCE = math.inf
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from arterial.engine.sources.source import Ask, Part, Progress, Source
+from arterial.connectors.source import Ask, Part, Progress, Source
 from arterial.moving.application.clock import EventClock
 from arterial.moving.application.prepare import OBJECTS, Prepared
 from arterial.network.train import BEGIN, END

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from arterial.boxes import Output, Source
 from arterial.drawing import Network, StreamHandle
 from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared
-from arterial.moving.box import UNCERTAINTY, MovingQueries
-from arterial.moving.space import Space
+from arterial.moving.boxes.moving_queries import UNCERTAINTY, MovingQueries
+from arterial.moving.queries.space import Space
 from arterial.network.box import OUT
 from arterial.network.network import NetworkValue, Port
 

@@ -20,13 +20,13 @@ import polars as pl
 import pyarrow as pa
 
 from arterial.errors import DataError, MachineError
-from arterial.moving.event_file import Block, read_events
-from arterial.moving.events import Drop, Register
-from arterial.moving.ids import Id, SlotTable
-from arterial.moving.query_columns import QUERY_SCHEMA, row_of
-from arterial.moving.run import write_rejects
-from arterial.moving.space import Space
-from arterial.moving.state import slots_of
+from arterial.moving.files.event_file import Block, read_events
+from arterial.moving.files.run import write_rejects
+from arterial.moving.queries.events import Drop, Register
+from arterial.moving.queries.ids import Id, SlotTable
+from arterial.moving.queries.query_columns import QUERY_SCHEMA, row_of
+from arterial.moving.queries.space import Space
+from arterial.moving.shared.state import slots_of
 from arterial.network.schema import Schema, Type
 
 Array = np.ndarray[Any, Any]

@@ -14,21 +14,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from arterial.engine.lock import lock_checkpoint, note_owner
-from arterial.engine.run import Run, Settings
-from arterial.engine.run import run as run_network
-from arterial.engine.sinks.files import FileSink
-from arterial.engine.sinks.sink import Sink
+from arterial.connectors.file_sink import FileSink
+from arterial.connectors.sink import Sink
+from arterial.engine.run.lock import lock_checkpoint, note_owner
+from arterial.engine.run.run import Run, Settings
+from arterial.engine.run.run import run as run_network
 from arterial.errors import ArterialError, DataError, MachineError, RunError
 from arterial.moving.application.clock import AT_ONCE, EventClock
 from arterial.moving.application.feed import EventFeed
 from arterial.moving.application.network import UPDATES, QueryOptions, moving_network
 from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared, prepare
 from arterial.moving.application.update_sink import UpdateFile, UpdateSink
-from arterial.moving.box import UNCERTAINTY
-from arterial.moving.remembering import Uncertainty
-from arterial.moving.run import Summary
-from arterial.moving.warm import warm_kernels
+from arterial.moving.boxes.moving_queries import UNCERTAINTY
+from arterial.moving.files.run import Summary
+from arterial.moving.shared.remembering import Uncertainty
+from arterial.moving.shared.warm import warm_kernels
 from arterial.network.network import Port
 
 if TYPE_CHECKING:

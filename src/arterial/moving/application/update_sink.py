@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from arterial.engine.sinks.appended import AppendedFiles
-from arterial.engine.sinks.sink import Delivery, Sink
+from arterial.connectors.sink import Delivery, Sink
 from arterial.errors import RunError
 from arterial.moving.application.clock import EventClock
-from arterial.moving.update_file import time_text, write_updates
+from arterial.moving.files.update_file import time_text, write_updates
+from arterial.storage.appended import AppendedFiles
 
 BIN = 0.01
 """Seconds by which delays are told apart."""

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from arterial.moving.events import MovingRange, Query, Range
-from arterial.moving.gpac_range import GpacIn
-from arterial.moving.shared import SharedExecution
-from arterial.moving.skeleton import Located
+from arterial.moving.queries.events import MovingRange, Query, Range
+from arterial.moving.queries.range import GpacIn
+from arterial.moving.queries.skeleton import Located
+from arterial.moving.shared.shared import SharedExecution
 from arterial.moving.traffic import Traffic, TrafficSettings
 
 Array = np.ndarray[Any, Any]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arterial.moving.events import MovingNearest, MovingRange
-from arterial.moving.remembering import RememberingExecution, Uncertainty
+from arterial.moving.queries.events import MovingNearest, MovingRange
+from arterial.moving.shared.remembering import RememberingExecution, Uncertainty
 from arterial.moving.traffic import Traffic, TrafficSettings
 
 SIZES = (0.0, 12.5, 25.0, 37.5, 50.0, 62.5, 75.0, 87.5, 100.0)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arterial.moving.events import MovingRange, Range
-from arterial.moving.shared import SharedExecution
+from arterial.moving.queries.events import MovingRange, Range
+from arterial.moving.shared.shared import SharedExecution
 from arterial.moving.traffic import Traffic, TrafficSettings
 
 SELECTIVITIES = (0.02, 0.04, 0.08, 0.16, 0.32, 0.64)

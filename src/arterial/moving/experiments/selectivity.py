@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arterial.moving.events import Range
-from arterial.moving.shared import SharedExecution
+from arterial.moving.queries.events import Range
+from arterial.moving.shared.shared import SharedExecution
 from arterial.moving.traffic import Traffic, TrafficSettings
 
 SHARES = tuple(share / 10 for share in range(1, 11))

@@ -19,9 +19,9 @@ from arterial.linearroad.application.boxes.columns import (
     frame,
     require,
 )
-from arterial.linearroad.city import SEGMENTS
-from arterial.linearroad.kernels.accidents import Accidents as Found
-from arterial.linearroad.kernels.accidents import find_accidents
+from arterial.linearroad.application.kernels.accidents import Accidents as Found
+from arterial.linearroad.application.kernels.accidents import find_accidents
+from arterial.linearroad.semantics.city import SEGMENTS
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.schema import Schema
 from arterial.network.state import State

@@ -18,8 +18,8 @@ from arterial.linearroad.application.boxes.columns import (
     require,
 )
 from arterial.linearroad.application.feed import REQUEST_SCHEMA
-from arterial.linearroad.kernels.accounts import BalanceAt, Requests, settle
-from arterial.linearroad.kernels.tolls import Charges, Notices
+from arterial.linearroad.application.kernels.accounts import BalanceAt, Requests, settle
+from arterial.linearroad.application.kernels.tolls import Charges, Notices
 from arterial.network.box import OUT, Box, Stream
 from arterial.network.state import State
 from arterial.network.train import Train

@@ -14,7 +14,7 @@ from arterial.linearroad.application.boxes.columns import (
     Array,
     frame,
 )
-from arterial.linearroad.kernels.tolls import Alerts, Charges, Notices
+from arterial.linearroad.application.kernels.tolls import Alerts, Charges, Notices
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
 from arterial.network.train import Train

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from arterial.errors import NetworkError
-from arterial.linearroad.city import SEGMENTS
-from arterial.linearroad.kernels.reports import Reports
-from arterial.linearroad.kernels.trips import Followed
-from arterial.linearroad.kernels.uneven import Uneven
+from arterial.linearroad.application.kernels.base.reports import Reports
+from arterial.linearroad.application.kernels.trips import Followed
+from arterial.linearroad.application.kernels.uneven import Uneven
+from arterial.linearroad.semantics.city import SEGMENTS
 from arterial.network.box import Stream
 from arterial.network.schema import Schema, Type
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from arterial.linearroad.application.boxes.columns import EXPENDITURE_SCHEMA, arrays, frame
-from arterial.linearroad.lookup import TollLookup
+from arterial.linearroad.history.lookup import TollLookup
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.state import State
 from arterial.network.train import Train

@@ -9,8 +9,8 @@ from typing import ClassVar
 from arterial.linearroad.application.boxes.answers import ALERTS, CHARGES, NOTICES, answer_streams, answer_trains
 from arterial.linearroad.application.boxes.columns import ROAD_KEY, arrays, reports_of, require
 from arterial.linearroad.application.feed import REPORT_SCHEMA
+from arterial.linearroad.application.kernels.walmart import answer_reports
 from arterial.linearroad.application.rules import Rules, profile_by
-from arterial.linearroad.kernels.walmart import answer_reports
 from arterial.network.box import IN, Box, Stream
 from arterial.network.state import State
 from arterial.network.train import Train

@@ -20,11 +20,11 @@ from arterial.linearroad.application.boxes.columns import (
     require,
 )
 from arterial.linearroad.application.boxes.trips import UNEVEN, UNEVEN_SCHEMA
-from arterial.linearroad.city import MINUTE_SECONDS, SEGMENTS, minute_of
-from arterial.linearroad.kernels import chunks
-from arterial.linearroad.kernels.reports import part_rows
-from arterial.linearroad.kernels.statistics import NO_LAV, Levels, gather
-from arterial.linearroad.kernels.uneven import Uneven
+from arterial.linearroad.application.kernels.base import chunks
+from arterial.linearroad.application.kernels.base.reports import part_rows
+from arterial.linearroad.application.kernels.statistics import NO_LAV, Levels, gather
+from arterial.linearroad.application.kernels.uneven import Uneven
+from arterial.linearroad.semantics.city import MINUTE_SECONDS, SEGMENTS, minute_of
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.schema import Schema
 from arterial.network.state import State

@@ -23,10 +23,10 @@ from arterial.linearroad.application.boxes.columns import (
     require,
 )
 from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA
+from arterial.linearroad.application.kernels.accounts import BalanceAt, Requests
+from arterial.linearroad.application.kernels.thesis import ExpenditureRequests, answer
 from arterial.linearroad.application.rules import Rules, profile_by
-from arterial.linearroad.events import BALANCE_REQUEST, EXPENDITURE_REQUEST
-from arterial.linearroad.kernels.accounts import BalanceAt, Requests
-from arterial.linearroad.kernels.thesis import ExpenditureRequests, answer
+from arterial.linearroad.formats.events import BALANCE_REQUEST, EXPENDITURE_REQUEST
 from arterial.network.box import Box, Stream
 from arterial.network.schema import Schema
 from arterial.network.state import State

@@ -20,12 +20,12 @@ from arterial.linearroad.application.boxes.columns import (
     require,
 )
 from arterial.linearroad.application.boxes.segment_statistics import LEVEL_SCHEMA
+from arterial.linearroad.application.kernels.accidents import Accidents
+from arterial.linearroad.application.kernels.base import chunks
+from arterial.linearroad.application.kernels.base.reports import part_rows
+from arterial.linearroad.application.kernels.statistics import NO_LAV, Levels
+from arterial.linearroad.application.kernels.tolls import toll
 from arterial.linearroad.application.rules import Rules, profile_by
-from arterial.linearroad.kernels import chunks
-from arterial.linearroad.kernels.accidents import Accidents
-from arterial.linearroad.kernels.reports import part_rows
-from arterial.linearroad.kernels.statistics import NO_LAV, Levels
-from arterial.linearroad.kernels.tolls import toll
 from arterial.network.box import IN, Box, Stream
 from arterial.network.state import State
 from arterial.network.train import Train

@@ -11,8 +11,8 @@ import numpy as np
 
 from arterial.linearroad.application.boxes.columns import TRAVEL_SCHEMA, arrays, frame
 from arterial.linearroad.application.rules import Rules, profile_by
-from arterial.linearroad.kernels.travel_time import JourneyRules
-from arterial.linearroad.lookup import SegmentLookup
+from arterial.linearroad.history.lookup import SegmentLookup
+from arterial.linearroad.history.travel_time import JourneyRules
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.state import State
 from arterial.network.train import Train

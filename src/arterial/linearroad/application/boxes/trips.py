@@ -18,8 +18,8 @@ from arterial.linearroad.application.boxes.columns import (
     require,
 )
 from arterial.linearroad.application.feed import REPORT_SCHEMA
-from arterial.linearroad.kernels.reports import part_rows
-from arterial.linearroad.kernels.trips import follow
+from arterial.linearroad.application.kernels.base.reports import part_rows
+from arterial.linearroad.application.kernels.trips import follow
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.schema import Schema
 from arterial.network.state import State

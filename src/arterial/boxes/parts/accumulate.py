@@ -1,0 +1,208 @@
+"""Aggregates over windows, many windows at once: accumulators are columns of a frame with one row a window.
+
+The accumulators of the aggregate "@i" are the columns "@i" and, where it needs more, "@i.n", "@i.mean", "@i.squares".
+They are plain columns, so they are also what a box keeps as its state between trains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from arterial.boxes.parts import kernels
+from arterial.boxes.parts.groups import codes, slots_of
+from arterial.network.expression.aggregate import Aggregation
+from arterial.network.expression.tree import Call
+from arterial.network.expression.vectorised import divide, evaluate
+from arterial.network.schema import Schema
+
+WINDOW = "@window"
+"""The column with the number of the window."""
+
+SIZE = "@size"
+"""The column with the number of tuples in the window."""
+
+Array = np.ndarray[Any, Any]
+_ALL = np.zeros(0, np.bool_)
+
+
+def accumulator_schema(aggregation: Aggregation, schema: Schema, keys: tuple[str, ...]) -> dict[str, pl.DataType]:
+    """The columns of a frame of open windows."""
+    columns: dict[str, pl.DataType] = {key: schema[key].polars for key in keys}
+    columns |= {WINDOW: pl.Int64(), SIZE: pl.Int64()}
+    for i, call in enumerate(aggregation.calls):
+        columns |= _columns(i, call)
+    return columns
+
+
+def accumulate(
+    aggregation: Aggregation, keys: tuple[str, ...], opened: pl.DataFrame, tuples: pl.DataFrame, windows: Array
+) -> tuple[pl.DataFrame, Array]:
+    """Add tuples to windows: `windows[i]` is the number of tuple i's window within its group.
+
+    Returns the accumulators of all windows, those that were open first, and for each tuple the row of its window.
+    """
+    before = opened.height
+    groups = [pl.concat([opened[key], tuples[key]]) for key in keys]
+    numbers = np.concatenate([opened[WINDOW].to_numpy(), windows])
+    everyone, count = slots_of(_window_codes(numbers, groups), before)
+    first = np.full(count, -1, np.int64)
+    kernels.pick_first(everyone, _ALL, first, 0)
+    columns = {key: group[first] for key, group in zip(keys, groups, strict=True)}
+    columns[WINDOW] = pl.Series(numbers[first])
+    slots = everyone[before:]
+    sizes = _grown(opened[SIZE], count)
+    kernels.add_counts(slots, _ALL, sizes)
+    columns[SIZE] = pl.Series(sizes)
+    arguments = iter(evaluate(tuples, [argument for call in aggregation.calls for argument in call.arguments]))
+    for i, call in enumerate(aggregation.calls):
+        values = next(arguments) if call.arguments else None
+        columns |= _add(i, call, opened, values, slots, count)
+    return pl.DataFrame(columns), slots
+
+
+def _window_codes(numbers: Array, groups: list[pl.Series]) -> Array:
+    """The keys of windows as integers; most trains lie in one window, whose number then tells nothing."""
+    if not groups:
+        return numbers.reshape(-1, 1)
+    keys = codes(groups, len(numbers))
+    if not len(numbers) or (numbers == numbers[0]).all():
+        return keys
+    return np.column_stack([numbers, keys])
+
+
+def finish(
+    aggregation: Aggregation,
+    keys: tuple[str, ...],
+    windows: pl.DataFrame,
+    starts: pl.Series,
+    more: Mapping[str, pl.Series] | None = None,
+) -> pl.DataFrame:
+    """The output columns of the windows, behind the columns of their groups. `more` are the results of functions."""
+    results: dict[str, pl.Series] = {SIZE: windows[SIZE], **{key: windows[key] for key in keys}, **(more or {})}
+    for i, call in enumerate(aggregation.calls):
+        results[f"@{i}"] = starts if call.function == "window_start" else _result(i, call, windows)
+    outputs = evaluate(pl.DataFrame(results), [tree for _, tree in aggregation.outputs])
+    made = {key: windows[key] for key in keys}
+    return pl.DataFrame(made | {name: column for (name, _), column in zip(aggregation.outputs, outputs, strict=True)})
+
+
+def numbers_of(column: pl.Series) -> Array:
+    """The column as 64-bit numbers; what stands in place of nulls does not matter."""
+    if column.dtype != pl.Float64:
+        column = column.cast(pl.Int64)
+    return (column.fill_null(0) if column.null_count() else column).to_numpy()
+
+
+def valid_rows(values: pl.Series) -> Array:
+    """Which values are not null; empty, if all are."""
+    return values.is_not_null().to_numpy() if values.null_count() else _ALL
+
+
+def _columns(i: int, call: Call) -> dict[str, pl.DataType]:
+    match call.function:
+        case "count" | "count_distinct":
+            return {f"@{i}": pl.Int64()}
+        case "sum":
+            assert call.type is not None
+            return {f"@{i}": call.type.polars, f"@{i}.n": pl.Int64()}
+        case "avg":
+            return {f"@{i}": pl.Float64(), f"@{i}.n": pl.Int64()}
+        case "stddev":
+            return {f"@{i}.n": pl.Int64(), f"@{i}.mean": pl.Float64(), f"@{i}.squares": pl.Float64()}
+        case "window_start":
+            return {}
+    assert call.type is not None
+    return {f"@{i}": call.type.polars}
+
+
+def _add(
+    i: int, call: Call, opened: pl.DataFrame, values: pl.Series | None, slots: Array, count: int
+) -> dict[str, pl.Series]:
+    me = f"@{i}"
+    if call.function == "window_start":
+        return {}
+    if call.function == "count":
+        counts = _grown(opened[me], count)
+        kernels.add_counts(slots, _ALL if values is None else valid_rows(values), counts)
+        return {me: pl.Series(counts)}
+    assert values is not None
+    valid = valid_rows(values)
+    if call.function == "count_distinct":
+        return {me: pl.Series(_distinct(values, valid, slots, count))}
+    if call.function in ("sum", "avg"):
+        sums, counts = _grown(opened[me], count), _grown(opened[f"{me}.n"], count)
+        kernels.add_sums(slots, numbers_of(values), valid, sums, counts)
+        return {me: pl.Series(sums), f"{me}.n": pl.Series(counts)}
+    if call.function == "stddev":
+        parts = {name: _grown(opened[f"{me}.{name}"], count) for name in ("n", "mean", "squares")}
+        kernels.add_spread(slots, numbers_of(values), valid, *parts.values())
+        return {f"{me}.{name}": pl.Series(part) for name, part in parts.items()}
+    return {me: _pick(call.function, opened[me], values, slots, valid, count)}
+
+
+def _pick(function: str, old: pl.Series, values: pl.Series, slots: Array, valid: Array, count: int) -> pl.Series:
+    """first, last, min and max: of all values, old and new, the one to keep for each slot."""
+    known = np.full(count, -1, np.int64)
+    has = old.is_not_null().to_numpy() if old.null_count() else np.ones(len(old), np.bool_)
+    known[: len(old)] = np.where(has, np.arange(len(old)), -1)
+    if function in ("min", "max"):
+        if values.dtype == pl.String:
+            ranks = pl.concat([old, values]).rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+            best, counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
+            ours = np.concatenate([np.arange(len(old)), slots])
+            theirs = np.concatenate([has, valid if len(valid) else np.ones(len(slots), np.bool_)])
+            kernels.take_extremes(ours, ranks, theirs, best, counts, function == "max")
+            sorted_values = pl.concat([old, values]).drop_nulls().unique().sort()
+            return sorted_values.gather(pl.Series(best - 1, dtype=pl.Int64).set(pl.Series(counts == 0), None))
+        best, counts = _grown(old, count), (known >= 0) * 1
+        kernels.take_extremes(slots, numbers_of(values), valid, best, counts, function == "max")
+        return _as(best, counts == 0, old.dtype)
+    if function == "last":
+        kernels.pick_last(slots, valid, known, len(old))
+    else:
+        kernels.pick_first(slots, valid, known, len(old))
+    rows = pl.Series(known).set(pl.Series(known < 0), None)
+    return pl.concat([old, values]).gather(rows)
+
+
+def _distinct(values: pl.Series, valid: Array, slots: Array, count: int) -> Array:
+    counts = np.zeros(count, np.int64)
+    pairs = np.column_stack([slots, codes([values], len(values))])
+    if len(valid):
+        pairs = pairs[valid]
+    numbers, distinct = slots_of(pairs)
+    first = np.full(distinct, -1, np.int64)
+    kernels.pick_first(numbers, _ALL, first, 0)
+    kernels.add_counts(np.ascontiguousarray(pairs[first, 0]), _ALL, counts)
+    return counts
+
+
+def _result(i: int, call: Call, windows: pl.DataFrame) -> pl.Series:
+    me = f"@{i}"
+    if call.function == "sum":
+        return windows.select(pl.when(pl.col(f"{me}.n") > 0).then(pl.col(me))).to_series()
+    if call.function == "avg":
+        return divide(windows[me], windows[f"{me}.n"].cast(pl.Float64))
+    if call.function == "stddev":
+        count = windows[f"{me}.n"]
+        return divide(windows[f"{me}.squares"], (count - 1).clip(0).cast(pl.Float64)).sqrt()
+    return windows[me]
+
+
+def _grown(column: pl.Series, count: int) -> Array:
+    """A copy of the column as numbers, with zeros up to that length."""
+    numbers = numbers_of(column)
+    grown = np.zeros(count, numbers.dtype)
+    grown[: len(numbers)] = numbers
+    return grown
+
+
+def _as(numbers: Array, missing: Array, kind: pl.DataType) -> pl.Series:
+    column = pl.Series(numbers)
+    if missing.any():
+        column = column.set(pl.Series(missing), None)
+    return column.cast(kind)

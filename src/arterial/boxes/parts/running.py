@@ -1,0 +1,100 @@
+"""Running aggregates: the value of each group's aggregates after every tuple, for boxes that never close a window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from arterial.boxes.parts import kernels
+from arterial.boxes.parts.accumulate import SIZE, numbers_of, valid_rows
+from arterial.boxes.parts.groups import codes, slots_of, touched
+from arterial.network.expression.aggregate import Aggregation
+from arterial.network.expression.tree import Call
+from arterial.network.expression.vectorised import evaluate
+
+Array = np.ndarray[Any, Any]
+_HOW = {"first": 0, "last": 1, "min": 2, "max": 3}
+
+
+def run(
+    plan: Aggregation, keys: tuple[str, ...], known: pl.DataFrame, tuples: pl.DataFrame, resets: Array | None = None
+) -> tuple[pl.DataFrame, Array, int]:
+    """The accumulators of the group of each tuple, after that tuple.
+
+    `known` holds the accumulators of the groups before. A tuple with a reset empties its group. Also returns the group
+    of each row of `known` and then of each tuple, as numbers, and how many groups there are.
+    """
+    groups, count = slots_of(
+        codes([pl.concat([known[key], tuples[key]]) for key in keys], known.height + tuples.height)
+    )
+    slots = groups[known.height :]
+    if resets is None:
+        resets = np.zeros(tuples.height, np.bool_)
+    before = _Before(known, groups, count)
+    sizes = np.empty(tuples.height, np.int64)
+    kernels.run_counts(slots, np.zeros(0, np.bool_), resets, before.array(SIZE), sizes)
+    columns: dict[str, pl.Series] = {key: tuples[key] for key in keys} | {SIZE: pl.Series(sizes)}
+    for i, call in enumerate(plan.calls):
+        values = evaluate(tuples, call.arguments)[0] if call.arguments else None
+        columns |= _run(i, call, before, values, slots, resets)
+    return pl.DataFrame(columns), groups, count
+
+
+def latest(known: pl.DataFrame, after: pl.DataFrame, groups: Array, count: int) -> tuple[pl.DataFrame, Array]:
+    """The accumulators of all groups after the last tuple, and the groups that had tuples."""
+    last = np.full(count, -1, np.int64)
+    kernels.pick_last(groups, np.zeros(0, np.bool_), last, 0)
+    return pl.concat([known.select(after.columns), after])[last], touched(groups[known.height :], count)
+
+
+class _Before:
+    """The accumulators before the first tuple, by group."""
+
+    def __init__(self, known: pl.DataFrame, groups: Array, count: int) -> None:
+        self.known = known
+        self.groups = groups[: known.height]
+        self.count = count
+
+    def array(self, column: str) -> Array:
+        numbers = numbers_of(self.known[column])
+        filled = np.zeros(self.count, numbers.dtype)
+        filled[self.groups] = numbers
+        return filled
+
+    def rows(self, column: str) -> Array:
+        rows = np.full(self.count, -1, np.int64)
+        rows[self.groups] = np.where(self.known[column].is_not_null().to_numpy(), np.arange(self.known.height), -1)
+        return rows
+
+
+def _run(
+    i: int, call: Call, before: _Before, values: pl.Series | None, slots: Array, resets: Array
+) -> dict[str, pl.Series]:
+    me = f"@{i}"
+    valid = np.zeros(0, np.bool_) if values is None else valid_rows(values)
+    counts = np.empty(len(slots), np.int64)
+    if call.function == "count":
+        kernels.run_counts(slots, valid, resets, before.array(me), counts)
+        return {me: pl.Series(counts)}
+    assert values is not None
+    if call.function in ("sum", "avg"):
+        sums = before.array(me)
+        out = np.empty(len(slots), sums.dtype)
+        kernels.run_sums(slots, numbers_of(values), valid, resets, sums, before.array(f"{me}.n"), out, counts)
+        return {me: pl.Series(out), f"{me}.n": pl.Series(counts)}
+    if call.function == "stddev":
+        names = [f"{me}.n", f"{me}.mean", f"{me}.squares"]
+        spread = np.empty((len(slots), 3))
+        n, mean, squares = (before.array(name) for name in names)
+        kernels.run_spread(slots, numbers_of(values), valid, resets, n, mean, squares, spread)
+        columns = {name: pl.Series(np.ascontiguousarray(spread[:, k])) for k, name in enumerate(names)}
+        return columns | {names[0]: columns[names[0]].cast(pl.Int64)}
+    both = pl.concat([before.known[me], values])
+    comparable = both.rank("dense") if both.dtype == pl.String else both
+    rows = np.empty(len(slots), np.int64)
+    offset = before.known.height
+    how = _HOW[call.function]
+    kernels.run_picks(slots, numbers_of(comparable), valid, resets, before.rows(me), offset, how, rows)
+    return {me: both.gather(pl.Series(rows).set(pl.Series(rows < 0), None))}

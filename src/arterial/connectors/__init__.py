@@ -1,0 +1,5 @@
+"""Where tuples come from and where they go: sources and sinks. Nothing here knows Spark or plans.
+
+`source.Source` and `sink.Sink` are the two interfaces; to add a system, subclass one of them in a file of its own.
+Begin with `source`, then `file_source` as the largest example.
+"""

@@ -1,0 +1,92 @@
+"""Exactly-once files: one for each step and slot, named by them, written aside and put in place whole.
+
+A step that is run again after a failure writes the same names with the same content.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from arterial.connectors.sink import Delivery, Sink
+from arterial.errors import RunError
+from arterial.network.box import Stream
+from arterial.network.schema import Schema
+
+FORMATS = ("parquet", "csv")
+
+
+@dataclass(frozen=True)
+class FileSink(Sink):
+    """Writes an output into a folder, as Parquet or CSV. `merge` puts all into one file beside it when the run ends."""
+
+    folder: str | Path
+    format: str = "parquet"
+    merge: bool = False
+    schema: Schema | None = None
+
+    def bind(self, output: str, stream: Stream) -> FileSink:
+        """Make the folder."""
+        if self.format not in FORMATS:
+            raise RunError(f"output {output!r}: the format is {self.format!r}; expected one of {', '.join(FORMATS)}")
+        folder = Path(self.folder).absolute()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as trouble:
+            raise RunError(f"output {output!r}: cannot make the folder {folder}: {trouble.strerror}") from None
+        if not os.access(folder, os.W_OK):
+            raise RunError(f"output {output!r}: no permission to write to {folder}")
+        return replace(self, folder=folder, schema=stream.schema)
+
+    def write(self, delivery: Delivery) -> None:
+        """Write the step's file, if there is anything to write."""
+        if len(delivery.train):
+            put_in_place(delivery.train.tuples, Path(self.folder) / part_name(delivery, self.format), self.format)
+
+    def finish(self) -> None:
+        """Merge the parts, if that is wanted."""
+        if self.merge:
+            folder = Path(self.folder)
+            put_in_place(self.read(), folder.with_name(f"{folder.name}.{self.format}"), self.format)
+
+    def read(self) -> pl.DataFrame:
+        """All tuples that were written so far."""
+        assert self.schema is not None
+        return read_parts(Path(self.folder), self.format, self.schema)
+
+
+def part_name(delivery: Delivery, suffix: str) -> str:
+    """The name of the file of a step and slot; in the order of names, parts are in the order of steps."""
+    return f"part-{delivery.step:09d}-{delivery.slot:03d}.{suffix}"
+
+
+def put_in_place(tuples: pl.DataFrame, path: Path, suffix: str) -> None:
+    """Write a file aside, then rename it: it is there whole or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("wb") as file:
+            if suffix == "csv":
+                tuples.write_csv(file)
+            else:
+                tuples.write_parquet(file, compression="lz4", statistics=True)
+        draft.replace(path)
+    except OSError as trouble:
+        draft.unlink(missing_ok=True)
+        raise RunError(
+            f"cannot write {path}: {trouble.strerror or trouble}. Nothing is lost: make room or mend the folder, "
+            "then start again with the same checkpoint."
+        ) from None
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def read_parts(folder: Path, suffix: str, schema: Schema) -> pl.DataFrame:
+    """All parts in a folder, in the order of steps and slots."""
+    wanted = schema.polars()
+    paths = sorted(folder.glob(f"part-*.{suffix}"))
+    frames = [pl.read_csv(path, schema=wanted) if suffix == "csv" else pl.read_parquet(path) for path in paths]
+    return pl.concat(frames) if frames else schema.empty()

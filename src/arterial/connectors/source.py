@@ -1,0 +1,99 @@
+"""What a source is to the engine: a thing that plans on the driver how far to read next, and reads it in tasks.
+
+A source's position is plain data that goes into the offset, which Spark logs before a step runs. So a step that is run
+again reads the same tuples again; a source must only keep that promise.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from arterial.network.schema import Schema
+from arterial.network.train import BEGIN, Train
+
+Position = dict[str, Any]
+"""Where a source is: what JSON can hold."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """How far a source may go in the next step."""
+
+    now: float
+    """Seconds since 1970."""
+    tuples: int
+    """About so many tuples at most; a source may always give one instant whole."""
+    until: int | None = None
+    """No tuple later than this, so that sources go along together."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a source has come."""
+
+    position: Position
+    through: int = BEGIN
+    """Every tuple up to this time has been read; `END` once the source is at its end."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a step reads of a source: all between two positions."""
+
+    before: Progress
+    after: Progress
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one task of a step reads: a contiguous piece, or the tuples of a slot where the source delivers by slot."""
+
+    index: int
+    count: int
+    key: tuple[str, ...] | None = None
+
+
+class Source(ABC):
+    """The base of all sources. It is sent to tasks, so it holds no open files; what it holds must be picklable."""
+
+    ordered: ClassVar[bool] = True
+    """Whether its tuples come in the order of their time. If not, the network's source box puts them in order."""
+
+    def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Source:
+        """This source, checked and made ready for a source box; `folder` may keep files. Runs once, at the start."""
+        return self
+
+    def splits_by(self, key: tuple[str, ...]) -> bool:
+        """Whether it can deliver the tuples of each slot by these key columns (`arterial.network.slots.slots`)."""
+        return False
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should be told about it when the run starts, such as lines that were set aside."""
+        return ()
+
+    @abstractmethod
+    def begin(self) -> Progress:
+        """Where it begins."""
+
+    @abstractmethod
+    def plan(self, before: Progress, ask: Ask) -> Progress:
+        """How far the next step goes; `before` itself if there is nothing to read yet. Runs on the driver."""
+
+    @abstractmethod
+    def read(self, before: Progress, after: Progress, part: Part) -> pl.DataFrame:
+        """A part of the tuples between two positions, in order. Runs in tasks, and gives the same every time."""
+
+    def read_trains(self, span: Span, part: Part) -> Iterable[Train]:
+        """The same as trains that follow each other: one, unless the source knows what length its boxes like best."""
+        return [Train(self.read(span.before, span.after, part), span.after.through)]
+
+    def waiting(self, progress: Progress, now: float) -> int | None:
+        """How many tuples wait to be read, if it knows; the queue before the network."""
+        return None

@@ -1,0 +1,118 @@
+"""Runs a compiled network in this process, without Spark: for tests, for debugging a box, and as the bench's yardstick.
+
+It has the same shards, levels and channels as the Spark host; only the state is in memory and nothing survives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from arterial.engine.host.failures import FAIL, Reject
+from arterial.engine.host.level import Counts, Outcome, run_level
+from arterial.engine.plan.compile import compile_network
+from arterial.engine.plan.plan import HEAD, Plan
+from arterial.engine.transport.packing import pack_chunk, unpack_chunk
+from arterial.engine.transport.parcels import Parcel
+from arterial.network.network import NetworkValue, Port
+from arterial.network.slots import pieces, split
+from arterial.network.state import MemoryState
+from arterial.network.train import END, Train
+
+
+class InProcess:
+    """A running network in this process.
+
+    `step` takes the next train of each source and returns what arrived at each output. A source puts its tuples in
+    order, and what it is given are arrivals; the `ordered_sources` are given trains that are in order and complete.
+    """
+
+    def __init__(
+        self,
+        network: NetworkValue,
+        *,
+        shards: int = 1,
+        policy: str = FAIL,
+        ordered_sources: Iterable[str] = (),
+        split_sources: Iterable[str] = (),
+    ) -> None:
+        waits = {box.name for box in network.boxes if not box.inputs} - {*ordered_sources, *split_sources}
+        self.plan: Plan = compile_network(network, shards, in_arrival_order=waits, split_sources=split_sources)
+        self.policy = policy
+        self.rejects: list[Reject] = []
+        self.counts: dict[str, Counts] = {}
+        self._states: dict[tuple[int, str], MemoryState] = {}
+
+    def step(self, trains: Mapping[str, Train]) -> dict[str, Train]:
+        """Run one train of each source through the network; the trains that arrived at outputs, by their names."""
+        shards = self.plan.shards
+        cut = {name: self._cut(name, train) for name, train in trains.items()}
+        outcomes: list[Outcome] = []
+        parcels: list[Parcel] = []
+        for slot in range(shards):
+            sources = {name: part[slot] for name, part in cut.items() if name not in self.plan.split_sources}
+            outcomes.append(self._run(HEAD, slot, [], sources))
+            parcels += outcomes[-1].parcels
+        for level in self.plan.levels:
+            numbers = {channel.number for channel in level.arrivals}
+            for slot in range(shards):
+                arrived = [p for p in parcels if p.receiver == slot and p.channel in numbers]
+                sources = {name: cut[name][slot] for name in self.plan.split_sources} if level.number == 0 else {}
+                outcomes.append(self._run(level.number, slot, arrived, sources))
+            parcels += [parcel for outcome in outcomes[-shards:] for parcel in outcome.parcels]
+        return self._gather(outcomes)
+
+    def run(self, trains: Iterable[Mapping[str, Train]]) -> dict[str, pl.DataFrame]:
+        """Run all steps; everything that arrived at each output."""
+        parts: dict[str, list[pl.DataFrame]] = {}
+        for step in trains:
+            for name, train in self.step(step).items():
+                parts.setdefault(name, []).append(train.tuples)
+        return {name: pl.concat(frames) for name, frames in parts.items()}
+
+    def restart(self) -> None:
+        """Go on as after a restart: of the state only the chunks survive, as bytes."""
+        for key, old in self._states.items():
+            state = self._states[key] = MemoryState()
+            state.chunks = {name: unpack_chunk(b"".join(pack_chunk(chunk))) for name, chunk in old.chunks.items()}
+
+    def _cut(self, source: str, train: Train) -> list[Train]:
+        key = self.plan.source_keys[source] if source in self.plan.split_sources else None
+        parts = split(train.tuples, key, self.plan.shards) if key else pieces(train.tuples, self.plan.shards)
+        return [Train(part, train.through) for part in parts]
+
+    def _run(self, level: int, slot: int, arrived: list[Parcel], sources: Mapping[str, Train]) -> Outcome:
+        def state(box: str) -> MemoryState:
+            return self._states.setdefault((slot, box), MemoryState())
+
+        read = {name: [train] for name, train in sources.items()}
+        return run_level(self.plan, level, slot, arrived, state, sources=read, policy=self.policy)
+
+    def _gather(self, outcomes: list[Outcome]) -> dict[str, Train]:
+        gathered: dict[str, list[Train]] = {}
+        for outcome in outcomes:
+            self.rejects += outcome.rejects
+            for name, counts in outcome.counts.items():
+                self.counts.setdefault(name, Counts()).add(counts)
+            for name, train in outcome.deliveries.items():
+                gathered.setdefault(name, []).append(train)
+        return {name: self._in_order(name, trains) for name, trains in gathered.items()}
+
+    def _in_order(self, name: str, trains: list[Train]) -> Train:
+        """What the slots delivered, as one train: pieces of a sequence one after the other, else by time."""
+        through = min(train.through for train in trains)
+        parts = [train.tuples for train in trains if len(train)] or [trains[0].tuples]
+        tuples = pl.concat(parts) if len(parts) > 1 else parts[0]
+        stream = self.plan.network.streams[self._fed_by(name)]
+        if len(parts) > 1 and stream.ordered:
+            tuples = tuples.sort(stream.time, maintain_order=True)
+        return Train(tuples, through)
+
+    def _fed_by(self, name: str) -> Port:
+        return next(iter(self.plan.network.arrivals(self.plan.network.box(name)).values()))
+
+
+def last(train: Train) -> Train:
+    """The train as the last one of its stream."""
+    return Train(train.tuples, END)

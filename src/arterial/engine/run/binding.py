@@ -1,0 +1,68 @@
+"""Binds a network's sources, outputs and connection points to what stands behind them in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from arterial.boxes.connection_point import ConnectionPoint
+from arterial.connectors.sink import Sink
+from arterial.connectors.source import Source
+from arterial.connectors.table_sink import TableSink
+from arterial.engine.host.failures import POLICIES
+from arterial.errors import RunError
+from arterial.network.box import Stream
+from arterial.network.duration import units
+from arterial.network.network import NetworkValue, Port
+
+POINTS = "points"
+"""The folder of a checkpoint in which connection points are kept."""
+
+
+def check_bindings(
+    network: NetworkValue, sources: Mapping[str, Any], sinks: Mapping[str, Any], policy: str, train_size: int
+) -> None:
+    """Refuse what does not fit the network, before anything is started."""
+    enter = [box.name for box in network.boxes if not box.inputs]
+    leave = [box.name for box in network.boxes if not box.outputs or isinstance(box, ConnectionPoint)]
+    for what, names, given in (("source", enter, sources), ("output", leave, sinks)):
+        if unknown := sorted(set(given) - set(names)):
+            raise RunError(f"network {network.name!r} has no {what} {', '.join(unknown)}; it has: {', '.join(names)}")
+    if missing := sorted(set(enter) - set(sources)):
+        raise RunError(f"network {network.name!r}: nothing stands behind the source {', '.join(missing)}")
+    own = [name for name, source in sources.items() if isinstance(source, Source)]
+    if own and len(own) < len(sources):
+        raise RunError(
+            f"network {network.name!r}: the source {', '.join(own)} is arterial's own, others are DataFrames of Spark; "
+            "one run takes either kind: read the files through Spark too"
+        )
+    if policy not in POLICIES:
+        raise RunError(f"the policy is {policy!r}; expected one of: {', '.join(POLICIES)}")
+    if train_size < 1:
+        raise RunError(f"the train size is {train_size}; expected at least 1 tuple")
+
+
+def bind_sources(network: NetworkValue, sources: Mapping[str, Any], folder: Path) -> dict[str, Source]:
+    """The sources of our own, made ready."""
+    bound = {}
+    for name, source in sources.items():
+        if isinstance(source, Source):
+            stream = network.streams[Port(name, network.box(name).outputs[0])]
+            bound[name] = source.bind(name, stream.schema, stream.time, folder)
+    return bound
+
+
+def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], checkpoint: Path) -> dict[str, Sink]:
+    """The sinks, made ready; those of connection points too."""
+    wanted = dict(sinks)
+    for box in network.boxes:
+        if isinstance(box, ConnectionPoint) and box.name not in wanted:
+            stream = _arriving(network, box.name)
+            retention = units(box.retention, stream.schema[stream.time], "retention")
+            wanted[box.name] = TableSink(checkpoint / POINTS / box.name, retention, box.storage_key)
+    return {name: sink.bind(name, _arriving(network, name)) for name, sink in wanted.items()}
+
+
+def _arriving(network: NetworkValue, box: str) -> Stream:
+    return network.streams[next(iter(network.arrivals(network.box(box)).values()))]

@@ -1,0 +1,104 @@
+"""The manifest of a checkpoint: what it was made with, so that nothing else goes on from it by mistake."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from arterial.engine.plan.plan import Plan
+from arterial.engine.steering.control import write_whole
+from arterial.errors import RunError
+from arterial.network.network import NetworkValue
+from arterial.version import __version__
+
+MANIFEST = "manifest.json"
+FORMAT = 3
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a checkpoint was made with: the version of the network that stands, and how many levels its query has."""
+
+    version: int
+    levels: int
+
+
+def check_manifest(folder: Path, plan: Plan) -> Made:
+    """Write the manifest of a new checkpoint, or refuse to go on from one that was made with something else."""
+    wanted = _manifest(plan, Made(1, len(plan.levels)))
+    path = folder / MANIFEST
+    if not path.exists():
+        write_manifest(folder, plan, Made(1, len(plan.levels)))
+        return Made(1, len(plan.levels))
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError) as broken:
+        raise RunError(f"{path}: cannot be read ({broken}); the checkpoint is damaged") from None
+    checkpoint = folder.parent
+    for name, remedy in _REMEDIES.items():
+        if found.get(name) != wanted[name]:
+            raise RunError(
+                f"the checkpoint {checkpoint} does not fit: its {name} is {_shown(found.get(name))}, "
+                f"this run's is {_shown(wanted[name])}. {remedy.format(found=found.get(name))}"
+            )
+    if found["boxes"] != wanted["boxes"]:
+        raise RunError(
+            f"the checkpoint {checkpoint} is of another network: {_difference(found['boxes'], wanted['boxes'])}. "
+            "Run the network that it was made with, or give a new folder as checkpoint to begin from the start."
+        )
+    return Made(found["version"], found["levels"])
+
+
+def write_manifest(folder: Path, plan: Plan, made: Made) -> None:
+    """Say what the checkpoint goes on with."""
+    write_whole(folder / MANIFEST, json.dumps(_manifest(plan, made), indent=2).encode())
+
+
+_REMEDIES = {
+    "format": "Run it with the version of arterial that made it, or give a new folder as checkpoint.",
+    "network": "Run the network that it was made with, or give a new folder as checkpoint.",
+    "shards": "Run with {found} shards (--shards {found}), or give a new folder as checkpoint.",
+}
+
+
+def _manifest(plan: Plan, made: Made) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": made.version,
+        "levels": made.levels,
+        "network": plan.network.name,
+        "shards": plan.shards,
+        "boxes": describe_boxes(plan.network),
+        "plan": plan.describe(),
+        "versions": {"arterial": __version__, "polars": pl.__version__},
+    }
+
+
+def describe_boxes(network: NetworkValue) -> dict[str, str]:
+    """Each box with what feeds it, as a short digest of all its settings."""
+    return {
+        box.name: hashlib.sha256(
+            f"{box!r} {sorted((port, str(begin)) for port, begin in network.arrivals(box).items())}".encode()
+        ).hexdigest()[:16]
+        for box in network.boxes
+    }
+
+
+def _difference(found: dict[str, str], wanted: dict[str, str]) -> str:
+    said = []
+    if added := sorted(set(wanted) - set(found)):
+        said.append(f"new: {', '.join(added)}")
+    if gone := sorted(set(found) - set(wanted)):
+        said.append(f"gone: {', '.join(gone)}")
+    if changed := sorted(name for name in set(found) & set(wanted) if found[name] != wanted[name]):
+        said.append(f"changed: {', '.join(changed)}")
+    return "; ".join(said)
+
+
+def _shown(value: object) -> str:
+    return repr(value)

@@ -1,0 +1,343 @@
+"""Runs a network on Spark: one streaming query from all sources through all levels (decision 2), until its end."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from threading import Event, Thread
+from typing import IO, TYPE_CHECKING, Any
+
+from arterial.connectors.memory_sink import MemorySink
+from arterial.connectors.memory_source import MemorySource
+from arterial.connectors.sink import Delivery, Sink
+from arterial.connectors.source import Source
+from arterial.engine.host.failures import FAIL
+from arterial.engine.plan.compile import compile_network
+from arterial.engine.plan.plan import Plan
+from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings
+from arterial.engine.run.lock import lock_checkpoint, note_owner
+from arterial.engine.run.manifest import Made, check_manifest, write_manifest
+from arterial.engine.run.statistics import Statistics
+from arterial.engine.run.versions import check_successor, keep_network, kept_networks, offer
+from arterial.engine.spark.frame_sink import FrameSink, frame_of
+from arterial.engine.spark.frame_source import FrameSource
+from arterial.engine.spark.levels import add_levels
+from arterial.engine.spark.packed_work import PackedWork
+from arterial.engine.spark.session import spark_session
+from arterial.engine.spark.source import read_sources
+from arterial.engine.spark.task import fed_by
+from arterial.engine.spark.troubles import as_run_error
+from arterial.engine.spark.work import Work
+from arterial.engine.steering import control
+from arterial.engine.steering.offsets import ENDED, STOPPED
+from arterial.engine.transport.packing import NOTE, unpack_note, unpack_tuples
+from arterial.errors import ArterialError, RunError
+from arterial.network.network import NetworkValue
+from arterial.network.train import Train
+from arterial.storage.shared_memory import MemoryFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TRAIN_SIZE = 500_000
+FOLDER = "arterial"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a network is run."""
+
+    shards: int = 0
+    """How many shards; 0 means as many as Spark has cores. A checkpoint keeps the number it began with."""
+    train_size: int = TRAIN_SIZE
+    """About so many tuples of all sources together make a train, if so many wait."""
+    policy: str = FAIL
+    """What happens when a box fails on a tuple: `fail`, or `set aside`."""
+    interval: float = 0.0
+    """Seconds from the beginning of one step to that of the next, at least."""
+    only_available: bool = False
+    """With sources that are Spark's own: end when what was there at the start is read."""
+
+
+def run(
+    network: NetworkValue,
+    sources: Mapping[str, Source | FrameSource],
+    sinks: Mapping[str, Sink],
+    checkpoint: str | Path,
+    settings: Settings | None = None,
+    *,
+    spark: SparkSession | None = None,
+    after_step: Callable[[int], None] | None = None,
+) -> Run:
+    """Start a network, or go on from its checkpoint.
+
+    `sources` says what stands behind every source of the network, `sinks` what is behind its outputs; what reaches an
+    output without a sink is counted and let go. A connection point is kept in the checkpoint unless a sink says where.
+    `after_step` is called on the driver when all slots are done with a step, before Spark commits it: maybe twice.
+    """
+    settings = settings or Settings()
+    check_bindings(network, sources, sinks, settings.policy, settings.train_size)
+    folder = _make_folder(Path(checkpoint).absolute())
+    lock = lock_checkpoint(folder)
+    try:
+        session = spark or spark_session(f"arterial {network.name}")
+        note_owner(lock, getattr(getattr(session.sparkContext._gateway, "proc", None), "pid", None))
+        own = bind_sources(network, sources, folder)
+        frames = {name: source for name, source in sources.items() if isinstance(source, FrameSource)}
+        plan = plan_run(network, settings.shards or int(session.sparkContext.defaultParallelism), own, frames)
+        made = check_manifest(folder, plan)
+        keep_network(folder, made.version, network)
+        ready = bind_sinks(network, sinks, folder.parent)
+        rejects, chunks = str(folder / "rejects"), str(folder / "chunks")
+        work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, rejects, chunks, made.version)
+        return Run(work, made.levels, frames, folder, settings, session, lock, after_step)
+    except OSError as trouble:
+        lock.close()
+        raise as_run_error(trouble, folder) from None
+    except BaseException:
+        lock.close()
+        raise
+
+
+class Run:
+    """A running network."""
+
+    def __init__(
+        self,
+        work: Work,
+        levels: int,
+        frames: Mapping[str, FrameSource],
+        folder: Path,
+        settings: Settings,
+        session: SparkSession,
+        lock: IO[str],
+        after_step: Callable[[int], None] | None = None,
+    ) -> None:
+        self._after_step = after_step
+        self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
+        on_one_machine = str(session.sparkContext.master).startswith("local")
+        self._memory = MemoryFolder.make("handover") if on_one_machine else None
+        if self._memory:
+            work = replace(work, memory=str(self._memory.path))
+        self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
+        self._levels, self._works = levels, {work.version: work}
+        self.notices = tuple(text for source in work.sources.values() for text in source.notices)
+        self._over = Event()
+        self._error: ArterialError | None = None
+        for marker in (ENDED, STOPPED):
+            (folder / marker).unlink(missing_ok=True)
+        control.switch(folder, work.version)
+        self._packed = PackedWork.of(work, folder)
+        for version, network in kept_networks(folder).items():
+            if version != work.version:
+                plan = plan_run(network, work.plan.shards, work.sources, frames)
+                self._works[version] = offer(self._packed, work, version, plan, work.sinks)
+        session.sparkContext.setLogLevel("OFF")
+        shuffle = str(session.conf.get("spark.sql.shuffle.partitions"))
+        session.conf.set("spark.sql.shuffle.partitions", str(work.plan.shards))
+        self._step_began = time.perf_counter()
+        try:
+            rows = self._rows(session, self._packed, settings)
+            writer = rows.writeStream.queryName(f"arterial {work.plan.network.name} {work.run[:8]}")
+            if settings.only_available:
+                writer = writer.trigger(availableNow=True)
+            else:
+                writer = writer.trigger(processingTime=f"{round(settings.interval * 1000)} milliseconds")
+            writer = writer.option("checkpointLocation", str(folder.parent / "spark"))
+            self._query = writer.foreachBatch(self._finish_step).start()
+        except Exception as trouble:
+            self._clear_memory()
+            raise as_run_error(trouble, self._folder) from None
+        finally:
+            session.conf.set("spark.sql.shuffle.partitions", shuffle)
+        Thread(target=self._watch, name="arterial-watcher", daemon=True).start()
+
+    @property
+    def active(self) -> bool:
+        """Whether it still runs."""
+        return not self._over.is_set()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it came to the end of all sources."""
+        return (self._folder / ENDED).exists()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until it is over; whether it is. Raises what ended it, if that was an error."""
+        over = self._over.wait(seconds)
+        if over and self._error is not None:
+            raise self._error
+        return over
+
+    def stop(self, seconds: float = 60.0) -> None:
+        """End it after the train at hand; after so many seconds, at once. It can be resumed either way."""
+        if self.active and not self._frames:
+            control.stop(self._folder)
+            self._over.wait(seconds)
+        if self.active:
+            self._query.stop()
+            self._over.wait(60.0)
+        if self._error is not None:
+            raise self._error
+
+    def pause(self) -> None:
+        """Stop between two trains."""
+        self._needs_own_sources()
+        control.pause(self._folder)
+
+    def resume(self) -> None:
+        """Go on."""
+        control.resume(self._folder)
+
+    def step(self, trains: int = 1) -> None:
+        """Pause, if it was not, and go on by so many trains."""
+        self._needs_own_sources()
+        control.step(self._folder, trains)
+
+    def replace(self, network: NetworkValue, sinks: Mapping[str, Sink] | None = None) -> int:
+        """Let another version of the network run from the next train on; its number.
+
+        It must have the same sources, no more shuffles, and its stateful boxes as they were; others may come and go.
+        """
+        self._needs_own_sources()
+        plan = plan_run(network, self.plan.shards, self._work.sources)
+        check_successor(self.plan, plan, self._levels)
+        version = self._work.version + 1
+        outputs = {box.name for box in network.boxes}
+        kept = {name: sink for name, sink in self._work.sinks.items() if name in outputs}
+        ready = {**bind_sinks(network, sinks or {}, self.checkpoint), **kept}
+        work = offer(self._packed, self._work, version, plan, ready)
+        keep_network(self._folder, version, network)
+        self.statistics.follow(plan)
+        self._work = self._works[version] = work
+        self.plan = plan
+        write_manifest(self._folder, plan, Made(version, self._levels))
+        control.switch(self._folder, version)
+        return version
+
+    def _needs_own_sources(self) -> None:
+        if self._frames:
+            raise RunError(
+                f"the source {', '.join(self._frames)} is a DataFrame of Spark, which takes no pause; stop the run and "
+                "start it again with the same checkpoint instead"
+            )
+
+    def _rows(self, session: SparkSession, work: PackedWork, settings: Settings) -> DataFrame:
+        """The plan as a DataFrame: what the sources give, sent through all levels."""
+        network = self.plan.network
+        if self._frames:
+            parts = [
+                source.rows(name, network.streams[_first_port(network, name)].schema, work)
+                for name, source in self._frames.items()
+            ]
+            rows = reduce(lambda one, other: one.union(other), parts)
+        else:
+            rows = read_sources(session, work, self._folder, settings.train_size)
+        return add_levels(rows, work, self._levels)
+
+    def _finish_step(self, rows: DataFrame, number: int) -> None:
+        """Run the step that Spark planned, and take in what its tasks have to say."""
+        framed = {name: sink for name, sink in self._work.sinks.items() if isinstance(sink, FrameSink)}
+        if framed:
+            rows = rows.persist()
+        try:
+            receipts = self._take_notes(rows)
+            for name, sink in framed.items():
+                schema = self.plan.network.streams[fed_by(self._work, name)].schema
+                assert sink.function is not None
+                sink.function(frame_of(rows, name, schema), number)
+        finally:
+            if framed:
+                rows.unpersist()
+            if self._memory:
+                self._memory.empty()
+        if not receipts:
+            # Spark runs a first step even for a source that is paused and gives nothing; it is none of ours.
+            return
+        if self._after_step:
+            self._after_step(receipts[0]["step"])
+        now = time.perf_counter()
+        self.statistics.add_step(receipts, now - self._step_began)
+        self._step_began = now
+
+    def _take_notes(self, rows: DataFrame) -> list[Mapping[str, Any]]:
+        receipts: list[Mapping[str, Any]] = []
+        framed = any(sink.to_frame for sink in self._work.sinks.values())
+        for row in (rows.filter(f"substring(packed, 1, 4) = X'{NOTE.hex()}'") if framed else rows).collect():
+            packed = bytes(row.packed)
+            assert packed[:4] == NOTE, "a consignment missed its level"
+            said, payload = unpack_note(packed)
+            if "deliver" in said:
+                name, work = said["deliver"], self._works[said["version"]]
+                schema = work.plan.network.streams[fed_by(work, name)].schema
+                train = Train(unpack_tuples(payload, schema), said["through"])
+                work.sinks[name].write(Delivery(name, said["step"], said["slot"], train))
+            else:
+                receipts.append(said)
+        return receipts
+
+    def _watch(self) -> None:
+        """Wait for the end of the query, or for the markers by which it says that it can be ended."""
+        try:
+            while not self._query.awaitTermination(0.05):  # type: ignore[arg-type]
+                if any((self._folder / marker).exists() for marker in (ENDED, STOPPED)):
+                    self._query.stop()
+            if self.ended:
+                for sink in self._work.sinks.values():
+                    sink.finish()
+        except Exception as trouble:
+            self._error = as_run_error(trouble, self._folder)
+        finally:
+            self._clear_memory()
+            self._lock.close()
+            self._over.set()
+
+    def _clear_memory(self) -> None:
+        if self._memory:
+            self._memory.remove()
+
+
+def plan_run(
+    network: NetworkValue, shards: int, sources: Mapping[str, Source], frames: Mapping[str, FrameSource] | None = None
+) -> Plan:
+    """The plan for what stands behind the sources: some need to be put in order, some deliver by slot."""
+    waits = [*(frames or {}), *(name for name, source in sources.items() if not source.ordered)]
+    plan = compile_network(network, shards, in_arrival_order=waits)
+    splits = [name for name, key in plan.source_keys.items() if sources[name].splits_by(key)]
+    return compile_network(network, shards, in_arrival_order=waits, split_sources=splits) if splits else plan
+
+
+def warm_up(network: NetworkValue, steps: int, *, shards: int = 0, spark: SparkSession | None = None) -> None:
+    """Run a network on nothing for some steps, so that Spark's and the boxes' code is compiled before it counts."""
+    sources: dict[str, Source] = {}
+    for box in network.boxes:
+        if not box.inputs:
+            stream = network.streams[_first_port(network, box.name)]
+            sources[box.name] = MemorySource(Train(stream.schema.empty(), second) for second in range(steps))
+    with tempfile.TemporaryDirectory(prefix="arterial-warm-up-") as folder:
+        sinks: dict[str, Sink] = {box.name: MemorySink() for box in network.boxes if not box.outputs}
+        run(network, sources, sinks, folder, Settings(shards=shards), spark=spark).wait()
+
+
+def _first_port(network: NetworkValue, source: str) -> Any:
+    box = network.box(source)
+    return next(port for port in network.streams if port.box == source and port.port == box.outputs[0])
+
+
+def _make_folder(checkpoint: Path) -> Path:
+    folder = checkpoint / FOLDER
+    try:
+        (folder / "rejects").mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{uuid.uuid4().hex}"
+        probe.touch()
+        probe.unlink()
+    except OSError as trouble:
+        raise RunError(
+            f"cannot keep a checkpoint in {checkpoint}: {trouble.strerror}. Give a folder that can be written to."
+        ) from None
+    return folder

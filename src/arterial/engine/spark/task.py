@@ -1,0 +1,173 @@
+"""What a Spark task does for one slot in one step: run a level, deliver to sinks, pack what goes on, report."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from arterial.connectors.sink import Delivery
+from arterial.connectors.source import Part, Span
+from arterial.engine.host.failures import Reject
+from arterial.engine.host.level import Outcome, run_level
+from arterial.engine.plan.plan import HEAD
+from arterial.engine.spark.packed_work import PackedWork
+from arterial.engine.spark.work import Work
+from arterial.engine.state.slot_state import SlotState, Store
+from arterial.engine.transport.packing import FRAME, NOTE, Consignment, address, pack_note, pack_tuples
+from arterial.engine.transport.parcels import Parcel
+from arterial.engine.transport.rows import from_rows, to_rows
+from arterial.errors import RunError
+from arterial.network.network import Port
+from arterial.network.state import MemoryState, State
+from arterial.network.train import Train
+
+Row = tuple[int, bytes]
+"""The integer that stands for a slot, and what goes there."""
+
+_ROWS = pa.schema([("slot", pa.int32()), ("packed", pa.binary())])
+
+
+@dataclass(frozen=True)
+class Step:
+    """Which step, in which slot, and when the oldest of its tuples was read."""
+
+    number: int
+    slot: int
+    born: float
+
+
+def run_head(work: Work, step: Step, spans: Mapping[str, Span], waiting: Mapping[str, int | None]) -> list[Row]:
+    """Read the sources and run what belongs to their own tasks, which keeps no state.
+
+    The sources that deliver by slot are left to the slots of level 0: what only one slot wants need not be sent there.
+    """
+    began = time.perf_counter()
+    later = {name: span for name, span in spans.items() if name in work.plan.split_sources}
+    sources = _read(work, {name: span for name, span in spans.items() if name not in later}, step.slot)
+    outcome = run_level(work.plan, HEAD, step.slot, [], _no_state, sources=sources, policy=work.policy)
+    return _hand_on(work, HEAD, step, outcome, began, {"waiting": waiting}, later)
+
+
+def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes], store: Store) -> list[Row]:
+    """Run a level in the slot that a key of Spark stands for; what is for other levels passes."""
+    addresses = [address(packed) for packed in arrived]
+    sent = [(key, packed) for packed, (to, _) in zip(arrived, addresses, strict=True) if to != level]
+    versions = [version for to, version in addresses if to == level]
+    if not versions:
+        return sent
+    work = packed_work.load(versions[0])
+    slot = work.keys.index(key)
+    to_here = [packed for packed, (to, _) in zip(arrived, addresses, strict=True) if to == level]
+    mine = from_rows(to_here, work.channels, work.memory)
+    state = SlotState((work.run, level, slot), store, Path(work.chunks) / f"{level:03d}-{slot:03d}")
+    step = Step(mine[0].step, slot, min(consignment.born for consignment in mine))
+    began = time.perf_counter()
+    parcels = [parcel for consignment in mine for parcel in consignment.parcels]
+    sources = _read(work, {name: span for consignment in mine for name, span in consignment.spans.items()}, slot)
+    outcome = run_level(work.plan, level, slot, parcels, state.of, sources=sources, policy=work.policy)
+    return sent + _hand_on(work, level, step, outcome, began, state.save())
+
+
+def record_batch(rows: list[Row]) -> pa.RecordBatch:
+    """Rows as Spark takes them from a source."""
+    slots = pa.array([to for to, _ in rows], pa.int32())
+    return pa.RecordBatch.from_arrays([slots, pa.array([packed for _, packed in rows], pa.binary())], schema=_ROWS)
+
+
+def _read(work: Work, spans: Mapping[str, Span], slot: int) -> dict[str, Iterable[Train]]:
+    """What a slot gets of the sources, read when it is asked for."""
+    keys = {name: work.plan.source_keys[name] for name in work.plan.split_sources}
+    return {
+        name: work.sources[name].read_trains(span, Part(slot, work.plan.shards, keys.get(name)))
+        for name, span in spans.items()
+    }
+
+
+def _hand_on(
+    work: Work,
+    level: int,
+    step: Step,
+    outcome: Outcome,
+    began: float,
+    said: Mapping[str, object],
+    spans: Mapping[str, Span] | None = None,
+) -> list[Row]:
+    """What a slot has to send: to the driver, to later levels, and what it has to say (`said`) of itself."""
+    rows: list[Row] = []
+    for output, train in outcome.deliveries.items():
+        sink = work.sinks.get(output)
+        if sink is None:
+            continue
+        delivery = Delivery(output, step.number, step.slot, train, step.born)
+        if sink.to_driver or sink.to_frame:
+            label = {
+                "frame" if sink.to_frame else "deliver": output,
+                "step": step.number,
+                "slot": step.slot,
+                "through": train.through,
+                "version": work.version,
+            }
+            schema = work.plan.network.streams[fed_by(work, output)].schema
+            payload = pack_tuples(train.tuples, schema) if len(train) else b""
+            rows.append((work.keys[step.slot], pack_note(label, payload, FRAME if sink.to_frame else NOTE)))
+        else:
+            sink.write(delivery)
+    if outcome.rejects:
+        _write_rejects(work, level, step, outcome.rejects)
+    rows += _consignments(work, level, step, outcome.parcels, spans or {})
+    rows.append((work.keys[step.slot], pack_note(_receipt(level, step, outcome, began, said))))
+    return rows
+
+
+def fed_by(work: Work, box: str) -> Port:
+    """The port whose stream an output or a connection point gets."""
+    return next(iter(work.plan.network.arrivals(work.plan.network.box(box)).values()))
+
+
+def _consignments(
+    work: Work, from_level: int, step: Step, parcels: list[Parcel], spans: Mapping[str, Span]
+) -> list[Row]:
+    """All that goes to the same slot of the same level, in one consignment; spans are for this slot of level 0."""
+    together: dict[tuple[int, int], list[Parcel]] = {(0, step.slot): []} if spans else {}
+    for parcel in parcels:
+        together.setdefault((work.channels[parcel.channel].to_level, parcel.receiver), []).append(parcel)
+    sender = (from_level - HEAD) * work.plan.shards + step.slot
+    rows: list[Row] = []
+    for (level, receiver), some in together.items():
+        reads = spans if (level, receiver) == (0, step.slot) else {}
+        consignment = Consignment(step.number, level, step.born, tuple(some), work.version, reads)
+        rows += [(work.keys[receiver], row) for row in to_rows(consignment, sender, work.channels, work.memory)]
+    return rows
+
+
+def _receipt(level: int, step: Step, outcome: Outcome, began: float, said: Mapping[str, object]) -> dict[str, object]:
+    return {
+        "step": step.number,
+        "level": level,
+        "slot": step.slot,
+        "seconds": time.perf_counter() - began,
+        "delay": time.time() - step.born,
+        "boxes": {name: [c.tuples_in, c.tuples_out, c.seconds] for name, c in outcome.counts.items()},
+        "rejects": len(outcome.rejects),
+        "worker": os.getpid(),
+        **said,
+    }
+
+
+def _write_rejects(work: Work, level: int, step: Step, rejects: list[Reject]) -> None:
+    path = Path(work.rejects) / f"part-{step.number:09d}-{level + 1:03d}-{step.slot:03d}.jsonl"
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text("".join(reject.json() + "\n" for reject in rejects))
+        draft.replace(path)
+    except OSError as trouble:
+        raise RunError(f"cannot write the tuples set aside to {path}: {trouble.strerror}") from None
+
+
+def _no_state(box: str) -> State:
+    return MemoryState()

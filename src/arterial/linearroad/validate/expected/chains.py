@@ -1,0 +1,123 @@
+"""Reports of one expressway and direction, each beside its predecessor (§3.2.1, the arrow over p).
+
+All columns are sorted so that a report stands right behind its predecessor; a rule about two consecutive reports is
+then a comparison of neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from arterial.linearroad.semantics.city import ENTRANCE_LANE, EXIT_LANE
+from arterial.linearroad.semantics.profiles import Profile
+
+# Integers, as wide as the input has them: arithmetic that could outgrow 16 or 32 bits says so.
+Ints = NDArray[np.signedinteger[Any]]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Reports:
+    """The columns that the rules need; `line` is the place in the input."""
+
+    time: Ints
+    vid: Ints
+    speed: Ints
+    lane: Ints
+    seg: Ints
+    pos: Ints
+    line: Ints
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def take(self, places: NDArray[np.intp] | Flags) -> Reports:
+        """Some of the reports, in the order of `places`."""
+        return Reports(*(getattr(self, column.name)[places] for column in fields(self)))
+
+
+REPORT_COLUMNS = ("time", "vid", "speed", "lane", "seg", "pos")
+
+
+def reports_of(frame: pl.DataFrame) -> Reports:
+    """Reports from their columns, in the order of the input."""
+    time, vid, speed, lane, seg, pos = (frame[name].to_numpy() for name in REPORT_COLUMNS)
+    return Reports(time, vid, speed, lane, seg, pos, np.arange(frame.height))
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Reports in the order of their trips; `follows` says that the report before is the predecessor."""
+
+    reports: Reports
+    follows: Flags
+    # Reports that the profile ignores (rule 5 of `walmart`), in no chain.
+    hidden: Reports
+
+    @property
+    def enters(self) -> Flags:
+        """Rule 7: the first report of a trip from its segment."""
+        return ~self.follows | _changed(self.reports.seg)
+
+    @property
+    def stays(self) -> Flags:
+        """Rule 9: the same lane and position as the predecessor."""
+        return self.follows & ~_changed(self.reports.lane) & ~_changed(self.reports.pos)
+
+
+def chains(reports: Reports, profile: Profile) -> Chains:
+    """Rule 8: each report behind its predecessor."""
+    if profile.chain_gap is not None:
+        return _exact(reports, profile.chain_gap)
+    return _whatever_gap(reports, profile)
+
+
+def _exact(reports: Reports, gap: int) -> Chains:
+    # One number for (vehicle, second modulo gap, place in the chain): a successor's is greater by exactly one.
+    steps = reports.time.astype(np.int64) // gap
+    # One step more than there are keeps the last of a chain apart from the first of the next.
+    length = int(steps.max(initial=0)) + 2
+    key = (_codes(reports.vid, gap * length) * gap + reports.time % gap) * length + steps
+    order = np.argsort(key, kind="stable")
+    follows = np.zeros(len(key), bool)
+    follows[1:] = np.diff(key[order]) == 1
+    return Chains(reports.take(order), follows, reports.take(order[:0]))
+
+
+def _whatever_gap(reports: Reports, profile: Profile) -> Chains:
+    length = int(reports.time.max(initial=0)) + 1
+    ordered = reports.take(np.argsort(_codes(reports.vid, length) * length + reports.time, kind="stable"))
+    first = _changed(ordered.vid)
+    hidden = np.zeros(len(ordered), bool)
+    if profile.exit_hides_vehicle:
+        # A stretch begins with a vehicle's first report and with each in lane 0; after its first exit all is hidden.
+        exits = (ordered.lane == EXIT_LANE).astype(np.int64)
+        earlier = np.cumsum(exits) - exits
+        stretch = np.flatnonzero(first | (ordered.lane == ENTRANCE_LANE))
+        lengths = np.diff(np.append(stretch, len(ordered)))
+        hidden = earlier > np.repeat(earlier[stretch], lengths)
+    shown = ordered.take(~hidden)
+    follows = ~_changed(shown.vid)
+    if profile.entrance_gap is not None:
+        gap = np.diff(shown.time, prepend=shown.time[:1])
+        follows &= ~((shown.lane == ENTRANCE_LANE) & (gap > profile.entrance_gap))
+    return Chains(shown, follows, ordered.take(hidden))
+
+
+def _codes(vid: Ints, room: int) -> Ints:
+    """Vehicles as numbers that can be multiplied by `room`."""
+    if int(vid.max(initial=0)) < 2**62 // room and int(vid.min(initial=0)) >= 0:
+        return vid
+    return np.unique(vid, return_inverse=True)[1].astype(np.int64)
+
+
+def _changed(column: Ints) -> Flags:
+    """Whether a value differs from the one before; the first does."""
+    changed = np.ones(len(column), bool)
+    changed[1:] = column[1:] != column[:-1]
+    return changed

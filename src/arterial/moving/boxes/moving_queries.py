@@ -1,0 +1,270 @@
+"""The box of moving queries: a stream of positions and a stream of queries in, the changes of all answers out (§5).
+
+It is shared execution: one box carries thousands of queries over one stream of objects. Its state is a log of the
+objects that reported and one of the queries that changed, so that a train writes what it touched. The engine with its
+grid is made from them when a shard begins, and kept in the memo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import polars as pl
+
+from arterial.boxes.parts.order import Held, instants, require_order
+from arterial.errors import NetworkError
+from arterial.moving.queries.events import Drop, Register
+from arterial.moving.queries.ids import Id
+from arterial.moving.queries.query_columns import QUERY_SCHEMA, event_of
+from arterial.moving.queries.space import Space
+from arterial.moving.shared.remembering import RememberingExecution, make_engine
+from arterial.moving.shared.shared import Changes, SharedExecution
+from arterial.moving.shared.state import (
+    ids_column,
+    load_known,
+    load_objects,
+    load_queries,
+    log_objects,
+    log_queries,
+    save_known,
+    slots_of,
+)
+from arterial.moving.shared.warm import warm_kernels
+from arterial.network.box import OUT, Box, Stream
+from arterial.network.schema import Field, Schema, Type
+from arterial.network.state import State
+from arterial.network.train import Train
+
+Array = np.ndarray[Any, Any]
+
+OBJECTS, QUERIES, REJECTS, UNCERTAINTY = "objects", "queries", "rejects", "uncertainty"
+
+
+@dataclass(frozen=True)
+class MovingQueries(Box):
+    """Range and nearest-neighbour queries over moving objects, standing still or moving with a focal object.
+
+    Of the stream `objects` it reads the columns `object` (an integer or a text), `x` and `y`. The stream `queries` has
+    the columns of `QUERY_SCHEMA`; its `focal` is of the type of `object`. An answer is defined at the end of each
+    instant at which either stream has a tuple; `out` tells, as `sign` 1 and -1, what joins and leaves it. `timeout` is
+    in units of time, of which each is `ticks` of the time column. With a `cache` below 100 per cent answers are less
+    exact, and `uncertainty` tells by how much after each instant. A tuple that is no position or no query is told on
+    `rejects`.
+    """
+
+    object: str = "object"
+    x: str = "x"
+    y: str = "y"
+    lonlat: bool = False
+    timeout: float | None = None
+    cache: float = 100.0
+    longest_step: float | None = None
+    ticks: int = 1
+
+    kind: ClassVar[str] = "moving_queries"
+    instead: ClassVar[str] = "use gpac_in or gpac_knn, which take signed streams of objects"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Positions and queries."""
+        return (OBJECTS, QUERIES)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Changes of answers, tuples that were no positions or queries, and how exact answers are."""
+        return (OUT, REJECTS, UNCERTAINTY)
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        """Check the columns; the changes have the time, the query, the sign and the object."""
+        objects, queries = inputs[OBJECTS], inputs[QUERIES]
+        for port, stream in inputs.items():
+            require_order(stream, f"input {port!r}")
+            if stream.keyed_by:
+                raise NetworkError(f"input {port!r} must not be grouped, as all objects may meet; remove the GroupBy")
+        kind = objects.schema[self.object]
+        if not (kind.is_integer or kind is Type.STRING):
+            raise NetworkError(f"the objects' ids {self.object!r} must be integers or strings, got {kind}")
+        for axis in (self.x, self.y):
+            if not objects.schema[axis].is_number:
+                raise NetworkError(f"the coordinate {axis!r} must be a number, got {objects.schema[axis]}")
+        time = objects.schema[objects.time]
+        if (time is Type.TIMESTAMP) != (queries.schema[queries.time] is Type.TIMESTAMP):
+            raise NetworkError(f"both inputs must count time alike, got {time} and {queries.schema[queries.time]}")
+        for field, expected in QUERY_SCHEMA.items():
+            got = queries.schema[field]
+            right = got is kind if field == "focal" else got is expected or (expected.is_number and got.is_number)
+            if field == "query":
+                right = got.is_integer or got is Type.STRING
+            if not right:
+                wanted = kind if field == "focal" else expected
+                raise NetworkError(f"the queries' column {field!r} must be {wanted}, got {got}")
+        if not (0.0 <= self.cache <= 100.0):
+            raise NetworkError(f"the cache must be 0 to 100 per cent, got {self.cache}")
+        if self.timeout is not None and not self.timeout > 0:
+            raise NetworkError(f"the timeout must be more than 0, got {self.timeout}")
+        if self.ticks < 1:
+            raise NetworkError(f"the ticks must be at least 1, got {self.ticks}")
+        stamp = Field(objects.time, time)
+        columns = {
+            OUT: (Field("query", queries.schema["query"]), Field("sign", Type.INT8), Field(self.object, kind)),
+            REJECTS: (Field("input", Type.STRING), Field("reason", Type.STRING)),
+            UNCERTAINTY: (Field("members", Type.INT64), Field("missing", Type.INT64), Field("extra", Type.INT64)),
+        }
+        return {
+            port: Stream(Schema((stamp, *fields)), objects.time, signed=port == OUT) for port, fields in columns.items()
+        }
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        """The changes at every instant that is complete on both inputs."""
+        through = min(train.through for train in trains.values())
+        ready = {
+            port: Held(state, f"{port}.ahead", self.fed_by[port].time).next(trains[port], through)
+            for port in (OBJECTS, QUERIES)
+        }
+        work = _Work(self, state, ready[OBJECTS], ready[QUERIES])
+        if ready[OBJECTS].height or ready[QUERIES].height:
+            work.run()
+        else:
+            work.engine()
+        return {port: Train(work.frame(port), through) for port in self.outputs}
+
+
+class _Work:
+    """The work on one train."""
+
+    def __init__(self, box: MovingQueries, state: State, objects: pl.DataFrame, queries: pl.DataFrame) -> None:
+        self.box, self.state, self.queries = box, state, queries
+        time = box.fed_by[OBJECTS].time
+        ids = objects[box.object]
+        x, y = (objects[axis].cast(pl.Float64).to_numpy() for axis in (box.x, box.y))
+        valid = np.isfinite(x) & np.isfinite(y)
+        if ids.null_count():
+            valid &= ids.is_not_null().to_numpy()
+        if box.lonlat:
+            valid &= (x >= -180.0) & (x <= 360.0) & (y >= -90.0) & (y <= 90.0)
+        self.times = instants(objects, time)
+        self.units = _distinct(self.times)
+        self.rejects: list[tuple[int, str, str]] = []
+        if not valid.all():
+            self.rejects = [(t, OBJECTS, "no position") for t in self.times[~valid].tolist()]
+            self.times, ids, x, y = self.times[valid], ids.filter(valid), x[valid], y[valid]
+        self.ids, self.x, self.y = ids, x, y
+        self.changes: list[tuple[int, Changes]] = []
+        self.uncertain: list[tuple[int, int, int, int]] = []
+
+    def run(self) -> None:
+        engine = self.engine()
+        slots = slots_of(engine.object_table, self.ids)
+        events = self._events()
+        units = np.unique(np.concatenate([self.units, np.array([t for t, _ in events], np.int64)]))
+        begins, ends = np.searchsorted(self.times, units, "left"), np.searchsorted(self.times, units, "right")
+        at, gone = 0, []
+        spoken_of: set[Id] = set()
+        for t, begin, end in zip(units.tolist(), begins.tolist(), ends.tolist(), strict=True):
+            while at < len(events) and events[at][0] == t:
+                self._take(engine, *events[at], spoken_of)
+                at += 1
+            time = t / self.box.ticks
+            changed = engine.step(time, slots[begin:end], self.x[begin:end], self.y[begin:end])
+            gone += engine.disconnected
+            if len(changed):
+                self.changes.append((t, changed))
+            self._measure(engine, t)
+        self._output = self._out(engine)
+        engine.forget()
+        log_objects(self.state, engine, [slots, np.array(gone, np.int32)])
+        log_queries(self.state, engine, spoken_of)
+        self._save_known(engine)
+
+    def frame(self, port: str) -> pl.DataFrame:
+        """What leaves by a port."""
+        stream = self.box.streams(self.box.fed_by)[port]
+        schema = stream.schema.polars()
+        if port == OUT:
+            return self._output if self.changes else pl.DataFrame(schema=schema)
+        rows = sorted(self.rejects, key=lambda row: row[0]) if port == REJECTS else self.uncertain
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in schema]
+        time, *others = schema
+        made = {time: pl.Series(columns[0], dtype=pl.Int64).cast(schema[time])}
+        for name, column in zip(others, columns[1:], strict=True):
+            made[name] = pl.Series(column, dtype=schema[name])
+        return pl.DataFrame(made)
+
+    def engine(self) -> SharedExecution:
+        """The engine with all that the state holds, made when a shard begins."""
+        memo = self.state.memo
+        if "engine" not in memo:
+            box = self.box
+            space = Space.LONLAT if box.lonlat else Space.PLANE
+            warm_kernels(space)
+            engine = make_engine(
+                space=space,
+                timeout=box.timeout,
+                cache=box.cache,
+                longest_step=box.longest_step,
+            )
+            load_objects(self.state, engine)
+            load_queries(self.state, engine)
+            engine.settle()
+            known = self.state.get("known")
+            if isinstance(engine, RememberingExecution) and isinstance(known, pl.DataFrame):
+                load_known(engine, known)
+                gauge = self.state.get("gauge")
+                assert not isinstance(gauge, pl.DataFrame | None)
+                engine.longest_step = float(gauge["longest_step"][0])
+            memo["engine"] = engine
+        return cast(SharedExecution, memo["engine"])
+
+    def _events(self) -> list[tuple[int, Register | Drop | str]]:
+        """What the queries' tuples say, with their instants; a text is the reason why one says nothing."""
+        times = instants(self.queries, self.box.fed_by[QUERIES].time).tolist()
+        rows = self.queries.iter_rows(named=True)
+        return [(t, event_of(float(t), row, lonlat=self.box.lonlat)) for t, row in zip(times, rows, strict=True)]
+
+    def _take(self, engine: SharedExecution, t: int, event: Register | Drop | str, spoken_of: set[Id]) -> None:
+        """Do what a query's tuple says."""
+        if isinstance(event, Register):
+            engine.register(event.name, event.query)
+            spoken_of.add(event.name)
+            return
+        if isinstance(event, Drop):
+            if engine.drop(event.name):
+                spoken_of.add(event.name)
+                return
+            event = f"no query {event.name} is running"
+        self.rejects.append((t, QUERIES, event))
+
+    def _measure(self, engine: SharedExecution, t: int) -> None:
+        if isinstance(engine, RememberingExecution):
+            now = engine.uncertainty_of_step
+            self.uncertain.append((t, now.members, now.missing, now.extra))
+
+    def _out(self, engine: SharedExecution) -> pl.DataFrame:
+        schema = self.box.streams(self.box.fed_by)[OUT].schema.polars()
+        if not self.changes:
+            return pl.DataFrame(schema=schema)
+        time, query, _, identity = schema
+        times = np.repeat([t for t, _ in self.changes], [len(changed) for _, changed in self.changes])
+        rows = np.concatenate([changed.query for _, changed in self.changes])
+        slots = np.concatenate([changed.slot for _, changed in self.changes])
+        return pl.DataFrame(
+            {
+                time: pl.Series(times, dtype=pl.Int64).cast(schema[time]),
+                query: ids_column(engine.query_table, rows).cast(schema[query]),
+                "sign": np.concatenate([changed.sign for _, changed in self.changes]),
+                identity: ids_column(engine.object_table, slots).cast(schema[identity]),
+            }
+        )
+
+    def _save_known(self, engine: SharedExecution) -> None:
+        if isinstance(engine, RememberingExecution):
+            self.state.put("known", "", save_known(engine))
+            self.state.put("gauge", "", {"longest_step": np.array([engine.longest_step])})
+
+
+def _distinct(times: Array) -> Array:
+    """The distinct values of what is in order."""
+    return np.concatenate([times[:1], times[1:][times[1:] != times[:-1]]])

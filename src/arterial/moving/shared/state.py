@@ -1,0 +1,192 @@
+"""The state of an engine between time units as tables, and an engine made from them again.
+
+Live objects and queries are the state; answers, grid and index follow from them. Both are logs of changes: a train adds
+a chunk of the objects and the queries that it touched, as they are after it, and the chunk swallows those before it
+that are no more than twice its size. So there are few chunks, the latest row of an object or query counts, and where
+all objects report in every train there is one chunk. With a cache below 100 per cent, what each query knows and its
+answer are state too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numba import njit
+
+from arterial.moving.queries.events import Drop, Register
+from arterial.moving.queries.ids import Id, SlotTable, id_order, parsed_id
+from arterial.moving.queries.query_columns import QUERY_SCHEMA, event_of, row_of
+from arterial.moving.queries.space import Space, unit_vector
+from arterial.moving.shared.remembering import Memory, RememberingExecution
+from arterial.moving.shared.shared import SharedExecution
+from arterial.network.state import State
+
+Array = np.ndarray[Any, Any]
+
+OBJECTS, QUERIES = "objects", "queries"
+GONE = -np.inf
+"""In the place of the time of the last report: the object is disconnected."""
+
+_QUERIES = {name: kind.polars for name, kind in QUERY_SCHEMA.items()}
+
+
+def log_objects(state: State, engine: SharedExecution, touched: Sequence[Array]) -> None:
+    """Add the objects of these slots, as they are: slot, id, x, y, last report."""
+    size = sum(len(slots) for slots in touched)
+    if not size:
+        return
+    key, swallowed, is_first = _swallow(state, OBJECTS, size)
+    marked = np.zeros(engine.object_table.used, np.bool_)
+    for slots in (*touched, *(chunk["slot"].to_numpy() for chunk in swallowed)):
+        _mark(marked, slots)
+    objects = engine.objects
+    columns = _gather(marked, is_first, objects.live, objects.x, objects.y, objects.last)
+    if len(columns[0]):
+        ids = ids_column(engine.object_table, columns[0])
+        state.put(OBJECTS, key, pl.DataFrame([columns[0], ids, *columns[1:]], schema=["slot", "id", "x", "y", "last"]))
+
+
+def load_objects(state: State, engine: SharedExecution) -> None:
+    """Give a new engine the objects of the log."""
+    chunks = _chunks(state, OBJECTS)
+    if not chunks:
+        return
+    if len({chunk["id"].dtype for chunk in chunks}) > 1:
+        chunks = [chunk.with_columns(pl.col("id").cast(pl.String)) for chunk in chunks]
+    log = pl.concat(chunks)
+    latest = np.full(int(log["slot"].to_numpy().max()) + 1, -1)
+    latest[log["slot"].to_numpy()] = np.arange(log.height)
+    saved = log[latest[latest >= 0]].filter(pl.col("last") != GONE)
+    slots, ids = saved["slot"].to_numpy(), saved["id"]
+    known = ids.to_numpy() if ids.dtype.is_integer() else [parsed_id(text) for text in ids.to_list()]
+    engine.object_table.restore(slots, known, len(latest))
+    engine.make_room()
+    objects = engine.objects
+    objects.x[slots], objects.y[slots], objects.last[slots] = (saved[name].to_numpy() for name in ("x", "y", "last"))
+    objects.live[slots] = 1
+    if engine.space is Space.LONLAT:
+        for slot in slots.tolist():
+            objects.ux[slot], objects.uy[slot], objects.uz[slot] = unit_vector(objects.x[slot], objects.y[slot])
+    engine.live_count = len(slots)
+
+
+def log_queries(state: State, engine: SharedExecution, touched: Iterable[Id]) -> None:
+    """Add the queries of these names as they are; one that was dropped has that as its kind."""
+    names = set(touched)
+    if not names:
+        return
+    key, swallowed, is_first = _swallow(state, QUERIES, len(names))
+    names.update(parsed_id(name) for chunk in swallowed for name in chunk["query"].to_list())
+    running = engine.registered
+    rows = [
+        {"query": str(name), **(row_of(running[name]) if name in running else {"kind": "drop"})}
+        for name in sorted(names, key=id_order)
+        if name in running or not is_first
+    ]
+    if rows:
+        state.put(QUERIES, key, pl.DataFrame(rows, schema=_QUERIES))
+
+
+def load_queries(state: State, engine: SharedExecution) -> None:
+    """Register the queries of the log."""
+    latest = {row["query"]: row for chunk in _chunks(state, QUERIES) for row in chunk.iter_rows(named=True)}
+    for row in latest.values():
+        event = event_of(0.0, row, lonlat=False)
+        assert isinstance(event, Register | Drop)
+        if isinstance(event, Register):
+            engine.register(event.name, event.query)
+
+
+def save_known(engine: RememberingExecution) -> pl.DataFrame:
+    """A row for each query and object that it knows, and whether that is in its answer."""
+    memories = engine.memories
+    rows = np.repeat(np.array(list(memories), np.int64), [len(memory.known) for memory in memories.values()])
+    known = np.concatenate([np.empty(0, np.int64), *(memory.known for memory in memories.values())]).astype(np.int64)
+    answered = [np.isin(memory.known, memory.answer) for memory in memories.values()]
+    return pl.DataFrame(
+        {
+            "query": ids_column(engine.query_table, rows).cast(pl.String),
+            "id": ids_column(engine.object_table, known).cast(pl.String),
+            "answered": np.concatenate([np.empty(0, np.bool_), *answered]),
+        }
+    )
+
+
+def load_known(engine: RememberingExecution, saved: pl.DataFrame) -> None:
+    """Let the queries know what they knew."""
+    for (name,), part in saved.group_by("query"):
+        known = slots_of(engine.object_table, part["id"])
+        row = engine.query_table.slot(parsed_id(str(name)))
+        engine.memories[row] = Memory(known, known[part["answered"].to_numpy()])
+
+
+def slots_of(table: SlotTable, ids: pl.Series) -> Array:
+    """The slots of a column of ids, numbers or texts; new ids get new slots."""
+    if ids.dtype.is_integer():
+        return table.slots_of_numbers(ids.cast(pl.Int64).to_numpy())
+    is_number = ids.str.contains(_NUMBER).to_numpy()
+    slots = np.empty(len(ids), np.int32)
+    slots[is_number] = table.slots_of_numbers(ids.filter(is_number).cast(pl.Int64).to_numpy())
+    if not is_number.all():
+        slots[~is_number] = table.slots_of_texts(ids.filter(~is_number).to_list())
+    return slots
+
+
+def ids_column(table: SlotTable, slots: Array) -> pl.Series:
+    """The ids of slots: numbers if the table knows no others, else texts."""
+    if not table.text_of:
+        return pl.Series(table.rank[slots])
+    known, places = np.unique(slots, return_inverse=True)
+    return pl.Series([str(identity) for identity in table.ids_of(known)], dtype=pl.String).gather(places)
+
+
+_NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
+
+
+@njit(cache=True)
+def _mark(marked: Array, slots: Array) -> None:
+    for i in range(len(slots)):
+        marked[slots[i]] = True
+
+
+@njit(cache=True)
+def _gather(
+    marked: Array, only_live: bool, lives: Array, xs: Array, ys: Array, lasts: Array
+) -> tuple[Array, Array, Array, Array]:
+    """The slots that are marked, and what is known of their objects."""
+    most = len(marked)
+    slots, x, y, last = np.empty(most, np.int32), np.empty(most), np.empty(most), np.empty(most)
+    count = 0
+    for slot in range(most):
+        if marked[slot] and (lives[slot] or not only_live):
+            slots[count] = slot
+            x[count], y[count] = xs[slot], ys[slot]
+            last[count] = lasts[slot] if lives[slot] else GONE
+            count += 1
+    return slots[:count], x[:count], y[:count], last[:count]
+
+
+def _chunks(state: State, table: str) -> list[pl.DataFrame]:
+    chunks = [state.get(table, key) for key in state.keys(table)]
+    return [chunk for chunk in chunks if isinstance(chunk, pl.DataFrame)]
+
+
+def _swallow(state: State, table: str, size: int) -> tuple[str, list[pl.DataFrame], bool]:
+    """Take from the end of a log what a new chunk of this size is to hold too.
+
+    Returns the new chunk's key, the chunks taken, and whether none is left before it.
+    """
+    keys = state.keys(table)
+    swallowed = []
+    while keys:
+        last = state.get(table, keys[-1])
+        assert isinstance(last, pl.DataFrame)
+        if last.height > 2 * size:
+            break
+        swallowed.append(last)
+        size += last.height
+        state.drop(table, keys.pop())
+    return f"{int(keys[-1]) + 1 if keys else 0:012d}", swallowed, not keys
