@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from arterial.linearroad.application.kernels.base.compiled import Array
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.base.reports import REPORT_DTYPES
 from arterial.linearroad.application.kernels.host import LinearRoadKernels
 from arterial.linearroad.semantics.city import EXPRESSWAY_FEET, REPORT_SECONDS, SEGMENT_FEET

@@ -16,13 +16,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 import psutil
 from scipy.spatial import cKDTree
 
+from arterial.arrays import Array
 from arterial.boxes import Output, Source
 from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
@@ -35,8 +36,6 @@ from arterial.network.network import Port
 from arterial.network.schema import Schema, Type
 from arterial.network.train import Train
 from benchmarks.figure import Figure
-
-Array = np.ndarray[Any, Any]
 
 OBJECTS = 100_000
 QUERIES = 1_000

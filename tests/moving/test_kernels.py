@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
+from arterial.arrays import Array
 from arterial.moving.queries.anticipation import circle_margin, rectangle_margin
 from arterial.moving.queries.space import inside_metres, unit_vector
 from arterial.moving.shared.grid import Grid, Objects, arrange, empty_objects, fitted_grid, place_some
 from arterial.moving.shared.scan import scan_cap, scan_circle, scan_metres, scan_rectangle, scan_square
 from arterial.moving.shared.search import exchange, keep_nearest, sort_by_rank
 
-Array = np.ndarray[Any, Any]
 COUNT = 500
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.net import OF_VALUES, ROWS, SUPPORTED, Elements, accumulators, sums
 from arterial.boxes.parts.order import instants, require_order
@@ -25,7 +26,6 @@ from arterial.network.signed import lifted, require_rows_only
 from arterial.network.state import State
 from arterial.network.train import BEGIN, Train
 
-Array = np.ndarray[Any, Any]
 _TOLD = "@told"
 _GONE, _STANDS, _IS_TOLD = 0, 1, 2
 

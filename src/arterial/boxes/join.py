@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import Held, instants, require_alike, require_order
@@ -25,7 +26,6 @@ from arterial.network.train import BEGIN, END, Train
 
 LEFT = "left"
 RIGHT = "right"
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts.order import instants, require_order
 from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
@@ -18,8 +19,6 @@ from arterial.network.expression.tree import known_column
 from arterial.network.signed import lifted, row_columns
 from arterial.network.state import State
 from arterial.network.train import END, Train
-
-Array = np.ndarray[Any, Any]
 
 _ALIVE, _CAME = "@alive", "@came"
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.join import LEFT, RIGHT, both_sides, require_one_of_each
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import Held, instants, require_alike, require_order
@@ -25,7 +26,6 @@ from arterial.network.signed import lifted, row_columns
 from arterial.network.state import State
 from arterial.network.train import BEGIN, Train
 
-Array = np.ndarray[Any, Any]
 _N = "@n"
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import Held, instants, require_alike, require_order, unordered_through
@@ -27,7 +28,6 @@ from arterial.network.train import END, Train
 UNTIL = "until"
 UNMET = "unmet"
 PAIRS_AT_ONCE = 1_000_000
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numba import njit
 
-Array = np.ndarray[Any, Any]
+from arterial.arrays import Array
 
 GOLDEN = 0x9E3779B97F4A7C15
 NULL = 0x6E756C6C6E756C6C

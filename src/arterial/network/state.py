@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-import numpy as np
 import polars as pl
 
-Chunk = pl.DataFrame | Mapping[str, np.ndarray[Any, Any]]
+from arterial.arrays import Array
+
+Chunk = pl.DataFrame | Mapping[str, Array]
 """A piece of state: a frame, or named arrays where columns differ in length. Never changed in place once it was put."""
 
 

@@ -7,11 +7,11 @@ They are plain columns, so they are also what a box keeps as its state between t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.network.expression.aggregate import Aggregation
@@ -25,7 +25,6 @@ WINDOW = "@window"
 SIZE = "@size"
 """The column with the number of tuples in the window."""
 
-Array = np.ndarray[Any, Any]
 _ALL = np.zeros(0, np.bool_)
 
 

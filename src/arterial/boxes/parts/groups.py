@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts import kernels
-
-Array = np.ndarray[Any, Any]
 
 
 def codes(columns: list[pl.Series], rows: int) -> Array:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
+from arterial.arrays import Array
 from arterial.network.hashing import mix
-
-Array = np.ndarray[Any, Any]
 
 
 @njit(cache=True)

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts.accumulate import numbers_of
 from arterial.boxes.parts.signed import running
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call
 from arterial.network.expression.vectorised import divide
 from arterial.network.schema import Type
-
-Array = np.ndarray[Any, Any]
 
 ROWS = "@n"
 SUPPORTED = frozenset({"count", "count_distinct", "sum", "avg", "min", "max"})

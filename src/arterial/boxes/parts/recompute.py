@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.accumulate import WINDOW, accumulate, accumulator_schema
 from arterial.boxes.parts.groups import codes, slots_of, touched
@@ -19,7 +20,6 @@ from arterial.network.expression.function import call_on_window
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train
 
-Array = np.ndarray[Any, Any]
 _ALL = np.zeros(0, np.bool_)
 _SEQUENCE = "@sequence"
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.accumulate import SIZE, numbers_of, valid_rows
 from arterial.boxes.parts.groups import codes, slots_of, touched
@@ -14,7 +13,6 @@ from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call
 from arterial.network.expression.vectorised import evaluate
 
-Array = np.ndarray[Any, Any]
 _HOW = {"first": 0, "last": 1, "min": 2, "max": 3}
 
 

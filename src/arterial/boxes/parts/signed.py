@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.network.box import SIGN, Stream
 from arterial.network.signed import row_columns
-
-Array = np.ndarray[Any, Any]
 
 
 def with_sign(tuples: pl.DataFrame, stream: Stream) -> pl.DataFrame:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numba import njit
 
+from arterial.arrays import Array
 from arterial.boxes.parts.groups import codes
 from arterial.boxes.parts.net import Elements
 from arterial.boxes.parts.table import KeyedTable
@@ -16,7 +16,6 @@ from arterial.network.expression.tree import Call, Tree
 from arterial.network.schema import Schema
 from arterial.network.state import State
 
-Array = np.ndarray[Any, Any]
 VALUE, COUNT = "@v", "@count"
 
 

@@ -10,19 +10,17 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.connectors.sink import Delivery, Sink
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.data.event_files import writing
 from arterial.linearroad.formats.answers import ANSWER_SCHEMA
 from arterial.linearroad.formats.dialects import Dialect, encode
 from arterial.storage.appended import AppendedFiles
-
-Array = np.ndarray[Any, Any]
 
 LINES_AT_ONCE = 100_000
 """Few enough that what a line is made of stays in cache."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 
+from arterial.arrays import Array
 from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.originals import Originals, Road
@@ -26,8 +26,6 @@ from arterial.linearroad.formats.events import POSITION_REPORT
 from arterial.network.schema import Schema
 from arterial.network.slots import slots
 from arterial.network.train import BEGIN, END, Train
-
-Array = np.ndarray[Any, Any]
 
 ROAD_KEY = ("xway", "dir")
 

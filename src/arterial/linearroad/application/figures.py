@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.formats.answers import ANSWER_TYPES, TABLE_OF_TYPE
 from arterial.linearroad.formats.dialects import Dialect, chunks_of, output_files, parse, read_chunk
 
@@ -15,7 +16,7 @@ PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "worst": 100}
 
 def response_times(out: Path, dialect: Dialect) -> dict[str, dict[str, Any]]:
     """For each type of answer how many there are, and the percentiles of the seconds that they took."""
-    waits: dict[int, list[np.ndarray[Any, Any]]] = {t: [] for t in ANSWER_TYPES}
+    waits: dict[int, list[Array]] = {t: [] for t in ANSWER_TYPES}
     for file in output_files(out):
         for span in chunks_of(file):
             answers = parse(read_chunk(file, *span), dialect).answers

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.base.compiled import column
 from arterial.linearroad.application.kernels.base.reports import REPORT_DTYPES
 from arterial.linearroad.data.dataset import Data
 from arterial.linearroad.data.replicate import Replication
 from arterial.linearroad.formats.events import POSITION_REPORT
-
-Array = np.ndarray[Any, Any]
 
 Road = tuple[int, int]
 """An expressway and a direction."""

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arterial.arrays import Array
 from arterial.errors import ArterialError
 from arterial.linearroad.data.dataset import Data
 from arterial.linearroad.formats.events import UNUSED
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from arterial.arrays import Array
 from arterial.errors import DataError, MachineError
 from arterial.moving.files.event_file import Block, read_events
 from arterial.moving.files.run import write_rejects
@@ -28,8 +29,6 @@ from arterial.moving.queries.query_columns import QUERY_SCHEMA, row_of
 from arterial.moving.queries.space import Space
 from arterial.moving.shared.state import slots_of
 from arterial.network.schema import Schema, Type
-
-Array = np.ndarray[Any, Any]
 
 OBJECTS, QUERIES = "objects", "queries"
 TICKS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, Any]
+from arterial.arrays import Array
 
 NONE = -1
 

@@ -8,11 +8,12 @@ object's entries are told while it is in the answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import instants
 from arterial.boxes.parts.signed import weights
@@ -31,7 +32,6 @@ from arterial.network.train import END
 if TYPE_CHECKING:
     from arterial.moving.boxes.gpac import GpacBox
 
-Array = np.ndarray[Any, Any]
 
 FOCALS, UNCERTAINTY = "focals", "uncertainty"
 QUERY = "query"

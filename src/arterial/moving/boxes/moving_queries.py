@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts.order import Held, instants, require_order
 from arterial.errors import NetworkError
 from arterial.moving.queries.events import Drop, Register
@@ -37,8 +38,6 @@ from arterial.network.box import OUT, Box, Stream
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
 from arterial.network.train import Train
-
-Array = np.ndarray[Any, Any]
 
 OBJECTS, QUERIES, REJECTS, UNCERTAINTY = "objects", "queries", "rejects", "uncertainty"
 

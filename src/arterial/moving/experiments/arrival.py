@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.moving.queries.events import MovingRange, Query, Range
 from arterial.moving.queries.range import GpacIn
 from arterial.moving.queries.skeleton import Located
 from arterial.moving.shared.shared import SharedExecution
 from arterial.moving.traffic import Traffic, TrafficSettings
-
-Array = np.ndarray[Any, Any]
 
 PAPER_RATES = (100, 500, 1_000, 2_000, 4_000)
 MOST_SECONDS = 20

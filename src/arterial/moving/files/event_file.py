@@ -18,13 +18,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from arterial.arrays import Array
 from arterial.errors import DataError
 from arterial.moving.files.event_table import EVENT_SCHEMA, csv_lines
 from arterial.moving.queries.events import Drop, MovingNearest, MovingRange, Nearest, Query, Range, Register
 from arterial.moving.queries.ids import parsed_id
 from arterial.moving.queries.space import Space
-
-Array = np.ndarray[Any, Any]
 
 BLOCK_BYTES = 8 << 20
 PARQUET_ROWS = 1 << 18

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import polars as pl
 
-Array = np.ndarray[Any, Any]
+from arterial.arrays import Array
 
 
 def write_updates(file: IO[bytes], times: pl.Series, queries: pl.Series, signs: Array, objects: pl.Series) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, Any]
+from arterial.arrays import Array
+
 Id = int | str
 
 SMALL = 1 << 22

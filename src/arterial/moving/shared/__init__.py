@@ -1,4 +1,4 @@
 """Shared execution: all queries over one grid of objects, a time unit at a time, in compiled kernels (§3.4).
 
-Others import `shared.SharedEngine` and `state`. Begin with `shared`, then `grid`.
+Others import `shared.SharedExecution` and `state`. Begin with `shared`, then `grid`.
 """

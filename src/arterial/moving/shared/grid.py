@@ -13,14 +13,13 @@ time unit touches make their old and new cell dirty; queries are found from the 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from arterial.arrays import Array
 from arterial.moving.queries.space import unit_vector, wrap_longitude
-
-Array = np.ndarray[Any, Any]
 
 OBJECTS_PER_CELL = 3.0
 MOST_CELLS = 1 << 22

@@ -7,14 +7,13 @@ it, or its region crosses the 180th meridian) stands in one block of its own, th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from arterial.arrays import Array
 from arterial.moving.shared.grid import NONE, Grid, Objects
-
-Array = np.ndarray[Any, Any]
 
 RANGE, MOVING_RANGE, KNN, MOVING_KNN, FREE = 0, 1, 2, 3, -1
 ENTRIES = 4

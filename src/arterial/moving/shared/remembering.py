@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numba import njit
 
+from arterial.arrays import Array
 from arterial.moving.queries.anticipation import (
     MOVING_NEAREST_STEPS,
     NEAREST_STEPS,
@@ -36,8 +36,6 @@ from arterial.moving.shared.grid import NONE, Objects
 from arterial.moving.shared.query_index import FREE, MOVING_KNN, MOVING_RANGE, RANGE
 from arterial.moving.shared.scan import scan_cap, scan_circle, scan_metres, scan_rectangle
 from arterial.moving.shared.shared import Changes, SharedExecution
-
-Array = np.ndarray[Any, Any]
 
 _NOTHING: Array = np.empty(0, np.int32)
 

@@ -7,15 +7,13 @@ that pass through branches and calls, which costs more than the scan itself.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import njit
 
+from arterial.arrays import Array
 from arterial.moving.queries.space import EARTH_METRES, degrees_around, inside_metres
 from arterial.moving.shared.grid import Grid, Objects, column_of, row_of
-
-Array = np.ndarray[Any, Any]
 
 
 @njit(cache=True)

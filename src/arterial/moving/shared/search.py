@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
+from arterial.arrays import Array
 from arterial.moving.queries.space import degrees_around, unit_vector, wrap_longitude
 from arterial.moving.shared.grid import NONE, Grid, Objects, column_of, row_of
 from arterial.moving.shared.query_index import FREE, MOVING_KNN, MOVING_RANGE, NOWHERE, OPEN, RANGE, Queries
@@ -21,8 +20,6 @@ from arterial.moving.shared.scan import (
     scan_rectangle,
     scan_square,
 )
-
-Array = np.ndarray[Any, Any]
 
 ANSWERED_ALL, NEED_POOL, NEED_UPDATES = 0, 1, 2
 WIDE_CELLS = 400.0

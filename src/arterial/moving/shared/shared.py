@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.moving.queries.events import MovingNearest, MovingRange, Nearest, Query, Range, Sign, Update
 from arterial.moving.queries.ids import Id, SlotTable
 from arterial.moving.queries.space import Space, wrap_longitude
@@ -43,8 +43,6 @@ from arterial.moving.shared.query_index import (
     find_affected,
 )
 from arterial.moving.shared.search import ANSWERED_ALL, NEED_POOL, answer_queries
-
-Array = np.ndarray[Any, Any]
 
 _NO_REPORTS: tuple[Array, Array, Array] = (np.empty(0, np.int32), np.empty(0), np.empty(0))
 

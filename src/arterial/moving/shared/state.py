@@ -10,12 +10,12 @@ answer are state too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numba import njit
 
+from arterial.arrays import Array
 from arterial.moving.queries.events import Drop, Register
 from arterial.moving.queries.ids import Id, SlotTable, id_order, parsed_id
 from arterial.moving.queries.query_columns import QUERY_SCHEMA, event_of, row_of
@@ -23,8 +23,6 @@ from arterial.moving.queries.space import Space, unit_vector
 from arterial.moving.shared.remembering import Memory, RememberingExecution
 from arterial.moving.shared.shared import SharedExecution
 from arterial.network.state import State
-
-Array = np.ndarray[Any, Any]
 
 OBJECTS, QUERIES = "objects", "queries"
 GONE = -np.inf

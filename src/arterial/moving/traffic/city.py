@@ -7,12 +7,11 @@ side roads are left out, and what is then cut off from the rest of the city.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, Any]
+from arterial.arrays import Array
 
 SIDE, STREET, ARTERIAL, MOTORWAY = 0, 1, 2, 3
 SPEEDS = np.array([30.0, 50.0, 70.0, 110.0]) / 3.6

@@ -12,12 +12,11 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
+from arterial.arrays import Array
 from arterial.errors import MachineError
 from arterial.moving.files.event_table import EVENT_SCHEMA, csv_lines
 from arterial.moving.queries.space import EARTH_METRES
 from arterial.moving.traffic import Positions, Traffic
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,12 @@ full slows all that are on it, as in Brinkhoff's generator.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numba import njit
 
+from arterial.arrays import Array
 from arterial.moving.traffic.city import SPEEDS, City, make_city
-
-Array = np.ndarray[Any, Any]
 
 ROOM_METRES = 8.0
 """A road is full when there is an object for so many of its metres."""

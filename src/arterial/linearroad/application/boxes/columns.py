@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.errors import NetworkError
 from arterial.linearroad.application.kernels.base.reports import Reports
 from arterial.linearroad.application.kernels.trips import Followed
@@ -15,8 +16,6 @@ from arterial.linearroad.application.kernels.uneven import Uneven
 from arterial.linearroad.semantics.city import SEGMENTS
 from arterial.network.box import Stream
 from arterial.network.schema import Schema, Type
-
-Array = np.ndarray[Any, Any]
 
 ROAD_KEY = ("xway", "dir")
 VEHICLE_KEY = ("vid",)

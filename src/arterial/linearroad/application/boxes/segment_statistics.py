@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.linearroad.application.boxes.columns import (
     CELLS_OF_XWAY,
     FOLLOWED_SCHEMA,
     ROAD_KEY,
-    Array,
     arrays,
     followed_of,
     frame,

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.boxes.accidents import ACCIDENT_SCHEMA
 from arterial.linearroad.application.boxes.answers import ALERTS, CHARGES, NOTICES, answer_streams, answer_trains
 from arterial.linearroad.application.boxes.columns import (
     CELLS_OF_XWAY,
     FOLLOWED_SCHEMA,
     ROAD_KEY,
-    Array,
     arrays,
     followed_of,
     require,

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.base import chunks
-from arterial.linearroad.application.kernels.base.compiled import Array, int32, int64, kernel, reads, several, writes
+from arterial.linearroad.application.kernels.base.compiled import int32, int64, kernel, reads, several, writes
 from arterial.linearroad.application.kernels.base.reports import LANE_SHIFT, PLACE_MASK, POS_MASK, RUN_SHIFT
 from arterial.linearroad.application.kernels.trips import Followed
 from arterial.linearroad.semantics.city import EXIT_LANE, MINUTE_SECONDS, REPORT_SECONDS, SEGMENT_FEET, SEGMENTS

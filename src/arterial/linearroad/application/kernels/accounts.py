@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from arterial.linearroad.application.kernels.base.compiled import Array, column, int32, int64, kernel, reads, writes
+from arterial.arrays import Array
+from arterial.linearroad.application.kernels.base.compiled import column, int32, int64, kernel, reads, writes
 from arterial.linearroad.application.kernels.base.table import Table
 from arterial.linearroad.application.kernels.tolls import Charges, Notices
 from arterial.network.state import State

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.base import chunks
-from arterial.linearroad.application.kernels.base.compiled import Array
 from arterial.network.state import State
 
 NOT_CLEARED = -1

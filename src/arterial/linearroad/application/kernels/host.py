@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.accidents import find_accidents
 from arterial.linearroad.application.kernels.accounts import BalanceAt, Balances, Requests, settle
-from arterial.linearroad.application.kernels.base.compiled import Array
 from arterial.linearroad.application.kernels.base.reports import Reports
 from arterial.linearroad.application.kernels.statistics import gather
 from arterial.linearroad.application.kernels.thesis import ExpenditureRequests, Expenditures, answer

@@ -12,17 +12,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.base import chunks
-from arterial.linearroad.application.kernels.base.compiled import (
-    Array,
-    int8,
-    int16,
-    int32,
-    kernel,
-    reads,
-    uint8,
-    writes,
-)
+from arterial.linearroad.application.kernels.base.compiled import int8, int16, int32, kernel, reads, uint8, writes
 from arterial.linearroad.application.kernels.trips import Followed
 from arterial.linearroad.application.kernels.uneven import Uneven
 from arterial.linearroad.semantics.city import LAV_MINUTES, MINUTE_SECONDS, REPORT_SECONDS, SEGMENTS

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.accounts import (
     ACCURATE_SECONDS,
     NOTICE_COLUMNS,
@@ -18,7 +19,7 @@ from arterial.linearroad.application.kernels.accounts import (
     Requests,
 )
 from arterial.linearroad.application.kernels.base import chunks
-from arterial.linearroad.application.kernels.base.compiled import Array, column
+from arterial.linearroad.application.kernels.base.compiled import column
 from arterial.linearroad.application.kernels.base.reports import LANE_SHIFT, Reports
 from arterial.linearroad.application.kernels.base.table import Table
 from arterial.linearroad.application.kernels.pooled import open_minute, pool_reports

@@ -10,18 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.accidents import Accidents
 from arterial.linearroad.application.kernels.base import chunks
-from arterial.linearroad.application.kernels.base.compiled import (
-    Array,
-    int8,
-    int32,
-    int64,
-    kernel,
-    reads,
-    several,
-    writes,
-)
+from arterial.linearroad.application.kernels.base.compiled import int8, int32, int64, kernel, reads, several, writes
 from arterial.linearroad.application.kernels.base.reports import Reports
 from arterial.linearroad.application.kernels.statistics import NO_LAV, Levels
 from arterial.linearroad.application.kernels.trips import Followed

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.base import chunks
 from arterial.linearroad.application.kernels.base.compiled import (
-    Array,
     int8,
     int32,
     int64,

@@ -15,9 +15,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.base import chunks
 from arterial.linearroad.application.kernels.base.compiled import (
-    Array,
     boolean,
     int8,
     int64,

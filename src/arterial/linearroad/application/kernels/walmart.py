@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.errors import ArterialError
 from arterial.linearroad.application.kernels.base import chunks
 from arterial.linearroad.application.kernels.base.compiled import (
-    Array,
     column,
     int8,
     int16,

@@ -12,13 +12,13 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from arterial.arrays import Array
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.live.spool import Account, Spool
 from arterial.linearroad.data.cleaning import NO_REJECTS, REJECT_SCHEMA, Cleaned, Cleaner, concatenated
@@ -185,14 +185,14 @@ class Spooler:
         account.rejected.update(rejects["reason"].to_pylist())
 
 
-def _packed(table: pa.Table) -> np.ndarray[Any, Any]:
+def _packed(table: pa.Table) -> Array:
     packed = pa.BufferOutputStream()
     with pa.ipc.new_stream(packed, table.schema) as writer:
         writer.write_table(table)
     return np.frombuffer(packed.getvalue(), np.uint8)
 
 
-def _unpacked(packed: np.ndarray[Any, Any]) -> pa.Table:
+def _unpacked(packed: Array) -> pa.Table:
     return pa.ipc.open_stream(packed.tobytes()).read_all()
 
 

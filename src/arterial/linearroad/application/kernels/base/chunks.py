@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from arterial.linearroad.application.kernels.base.compiled import Array
+from arterial.arrays import Array
 from arterial.network.state import State
 
 STAMP = "stamp"

@@ -12,7 +12,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import njit, types
 
-Array = np.ndarray[Any, Any]
+from arterial.arrays import Array
+
 int8, int16, int32, int64, uint8, uint32, uint64, boolean = (
     getattr(types, name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "boolean")
 )

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.base.compiled import (
-    Array,
     column,
     int8,
     int16,

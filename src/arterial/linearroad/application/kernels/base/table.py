@@ -12,17 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from arterial.arrays import Array
 from arterial.linearroad.application.kernels.base import chunks
-from arterial.linearroad.application.kernels.base.compiled import (
-    Array,
-    boolean,
-    int32,
-    int64,
-    kernel,
-    narrowed,
-    reads,
-    writes,
-)
+from arterial.linearroad.application.kernels.base.compiled import boolean, int32, int64, kernel, narrowed, reads, writes
 from arterial.linearroad.application.kernels.base.hashing import bits_for, home
 from arterial.network.state import State
 
