@@ -9,6 +9,7 @@ import polars as pl
 
 from arterial.errors import DataError
 from arterial.network.schema import Schema, Type
+from arterial.storage.place import put_in_place
 
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
 
@@ -33,9 +34,7 @@ def clean_csv(file: Path, ready: Path, schema: Schema) -> int:
     bad = pl.DataFrame(wrong).select(pl.any_horizontal(pl.all())).to_series()
     if bad.any():
         _write_rejects(rejects_of(ready), texts, pl.DataFrame(wrong), bad, schema)
-    draft = ready.with_name(f".{ready.name}")
-    good.filter(~bad).write_parquet(draft)
-    draft.replace(ready)
+    put_in_place(ready, good.filter(~bad).write_parquet)
     return int(bad.sum())
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from arterial.connectors.sink import Delivery, Sink
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
+from arterial.storage.place import put_in_place
 
 FORMATS = ("parquet", "csv")
 
@@ -44,13 +46,13 @@ class FileSink(Sink):
     def write(self, delivery: Delivery) -> None:
         """Write the step's file, if there is anything to write."""
         if len(delivery.train):
-            put_in_place(delivery.train.tuples, Path(self.folder) / part_name(delivery, self.format), self.format)
+            put_tuples(Path(self.folder) / part_name(delivery, self.format), delivery.train.tuples, self.format)
 
     def finish(self) -> None:
         """Merge the parts, if that is wanted."""
         if self.merge:
             folder = Path(self.folder)
-            put_in_place(self.read(), folder.with_name(f"{folder.name}.{self.format}"), self.format)
+            put_tuples(folder.with_name(f"{folder.name}.{self.format}"), self.read(), self.format)
 
     def read(self) -> pl.DataFrame:
         """All tuples that were written so far."""
@@ -63,25 +65,22 @@ def part_name(delivery: Delivery, suffix: str) -> str:
     return f"part-{delivery.step:09d}-{delivery.slot:03d}.{suffix}"
 
 
-def put_in_place(tuples: pl.DataFrame, path: Path, suffix: str) -> None:
-    """Write a file aside, then rename it: it is there whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+def put_tuples(path: Path, tuples: pl.DataFrame, suffix: str) -> None:
+    """Put a file of tuples in place, whole or not at all."""
+
+    def write(file: BinaryIO) -> None:
+        if suffix == "csv":
+            tuples.write_csv(file)
+        else:
+            tuples.write_parquet(file, compression="lz4", statistics=True)
+
     try:
-        with draft.open("wb") as file:
-            if suffix == "csv":
-                tuples.write_csv(file)
-            else:
-                tuples.write_parquet(file, compression="lz4", statistics=True)
-        draft.replace(path)
+        put_in_place(path, write)
     except OSError as trouble:
-        draft.unlink(missing_ok=True)
         raise RunError(
             f"cannot write {path}: {trouble.strerror or trouble}. Nothing is lost: make room or mend the folder, "
             "then start again with the same checkpoint."
         ) from None
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def read_parts(folder: Path, suffix: str, schema: Schema) -> pl.DataFrame:

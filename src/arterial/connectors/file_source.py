@@ -19,6 +19,7 @@ from arterial.connectors.source import Ask, Part, Progress, Source
 from arterial.errors import DataError
 from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN, END
+from arterial.storage.place import put_in_place
 
 MICROSECONDS = 1_000_000
 
@@ -200,10 +201,8 @@ def _check_order(files: list[Path], parts: list[Any], time: str) -> None:
 
 def _write_index(path: Path, times: Any) -> None:
     begins = np.concatenate([[0], np.flatnonzero(np.diff(times)) + 1]) if len(times) else np.empty(0, np.int64)
-    draft = path.with_name(".index.npy")
-    with draft.open("wb") as file:
-        np.save(file, np.stack([np.append(begins, len(times)), np.append(times[begins.astype(int)], 0)]))
-    draft.replace(path)
+    index = np.stack([np.append(begins, len(times)), np.append(times[begins.astype(int)], 0)])
+    put_in_place(path, lambda file: np.save(file, index))
     _open_index.cache_clear()
 
 

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
+
+from arterial.storage.place import put_if_absent
 
 
 def started(path: Path, at: float | None = None) -> float:
     """When the clock of this file was started, in seconds since 1970; the first call starts it, now or at a time."""
     if not path.exists():
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        draft.write_text(json.dumps({"started": time.time() if at is None else at}))
-        try:
-            os.link(draft, path)  # fails if another process was first
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
+        put_if_absent(path, json.dumps({"started": time.time() if at is None else at}))
     return float(json.loads(path.read_text())["started"])

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import polars as pl
 
-from arterial.connectors.file_sink import put_in_place
+from arterial.connectors.file_sink import put_tuples
 from arterial.connectors.sink import Delivery, Sink
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, END
+from arterial.storage.place import remove
 
 _NAME = re.compile(r"part-(\d+)-(\d+)-(-?\d+)\.parquet")
 
@@ -49,7 +50,7 @@ class TableSink(Sink):
             latest = int(train.tuples[self.time].to_physical().max())  # type: ignore[arg-type]
             name = f"part-{delivery.step:09d}-{delivery.slot:03d}-{latest}.parquet"
             tuples = train.tuples.sort(self.storage_key, maintain_order=True) if self.storage_key else train.tuples
-            put_in_place(tuples, folder / name, "parquet")
+            put_tuples(folder / name, tuples, "parquet")
         if train.through not in (BEGIN, END):
             self._prune(delivery.slot, train.through - self.retention)
 
@@ -64,4 +65,4 @@ class TableSink(Sink):
         for entry in os.scandir(self.folder):
             found = _NAME.fullmatch(entry.name)
             if found and int(found.group(2)) == slot and int(found.group(3)) < oldest:
-                Path(entry.path).unlink(missing_ok=True)
+                remove(Path(entry.path))

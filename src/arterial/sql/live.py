@@ -22,6 +22,7 @@ from arterial.network.train import BEGIN, Train
 from arterial.sql.catalog import StreamEntry
 from arterial.sql.draw import ANSWER, loaded_column
 from arterial.sql.reading import MICROSECONDS, Input, as_fractions
+from arterial.storage.place import put_in_place
 
 TRAIN_SIZE = 20_000
 Told = Callable[["Answer", pl.DataFrame], None]
@@ -111,9 +112,7 @@ def sources_for_spark(network: NetworkValue, inputs: Mapping[str, Input], folder
         folder.mkdir(parents=True, exist_ok=True)
         for number, (name, rows) in enumerate(source_rows(network, inputs).items()):
             path = folder / f"{number:02d}.parquet"
-            draft = path.with_name(f".{path.name}")
-            rows.write_parquet(draft)
-            draft.replace(path)
+            put_in_place(path, rows.write_parquet)
             made[name] = FileSource(path)
     except OSError as fault:
         raise MachineError(f"{folder}: cannot be written: {fault.strerror or fault}") from None

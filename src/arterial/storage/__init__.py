@@ -1,1 +1,4 @@
-"""Files that are there whole or not at all: mapped, appended to, or in shared memory."""
+"""The files of a run that must survive a crash: put in place whole, appended to, mapped, or in shared memory.
+
+Others write, rename and remove such files only with the functions of `place` and `appended`. Begin with `place`.
+"""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from arterial.errors import RunError
+from arterial.storage.place import put_in_place
 
 _COPIED_AT_ONCE = 1 << 20
 
@@ -46,7 +47,5 @@ class AppendedFiles:
                 shutil.copyfileobj(held, file, _COPIED_AT_ONCE)
         self.kept = kept or {}
         self.sizes = {path.name: path.stat().st_size for path in self._files}
-        draft = self._journal.with_suffix(".part")
-        draft.write_text(json.dumps({"step": step, "sizes": self.sizes, "kept": self.kept}))
-        draft.replace(self._journal)
+        put_in_place(self._journal, json.dumps({"step": step, "sizes": self.sizes, "kept": self.kept}))
         self.step = step

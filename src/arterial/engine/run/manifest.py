@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 
 from arterial.engine.plan.plan import Plan
-from arterial.engine.steering.control import write_whole
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
+from arterial.storage.place import put_in_place
 from arterial.version import __version__
 
 MANIFEST = "manifest.json"
@@ -56,7 +56,7 @@ def check_manifest(folder: Path, plan: Plan) -> Made:
 
 def write_manifest(folder: Path, plan: Plan, made: Made) -> None:
     """Say what the checkpoint goes on with."""
-    write_whole(folder / MANIFEST, json.dumps(_manifest(plan, made), indent=2).encode())
+    put_in_place(folder / MANIFEST, json.dumps(_manifest(plan, made), indent=2))
 
 
 _REMEDIES = {

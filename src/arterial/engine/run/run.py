@@ -39,6 +39,7 @@ from arterial.engine.transport.packing import NOTE, unpack_note, unpack_tuples
 from arterial.errors import ArterialError, RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import Train
+from arterial.storage.place import put_in_place, remove
 from arterial.storage.shared_memory import MemoryFolder
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class Run:
         self._over = Event()
         self._error: ArterialError | None = None
         for marker in (ENDED, STOPPED):
-            (folder / marker).unlink(missing_ok=True)
+            remove(folder / marker)
         control.switch(folder, work.version)
         self._packed = PackedWork.of(work, folder)
         for version, network in kept_networks(folder).items():
@@ -334,8 +335,8 @@ def _make_folder(checkpoint: Path) -> Path:
     try:
         (folder / "rejects").mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{uuid.uuid4().hex}"
-        probe.touch()
-        probe.unlink()
+        put_in_place(probe, b"")
+        remove(probe)
     except OSError as trouble:
         raise RunError(
             f"cannot keep a checkpoint in {checkpoint}: {trouble.strerror}. Give a folder that can be written to."

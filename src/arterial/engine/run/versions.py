@@ -15,9 +15,9 @@ from typing import Any
 from arterial.engine.plan.plan import Plan, Superbox
 from arterial.engine.spark.packed_work import PackedWork
 from arterial.engine.spark.work import Work
-from arterial.engine.steering.control import write_whole
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
+from arterial.storage.place import PRIVATE, put_in_place
 
 NETWORKS = "networks"
 
@@ -54,7 +54,7 @@ def keep_network(folder: Path, version: int, network: NetworkValue) -> None:
     (folder / NETWORKS).mkdir(exist_ok=True)
     path = folder / NETWORKS / f"{version:04d}.pickle"
     if not path.exists():
-        write_whole(path, cloudpickle.dumps(network))  # type: ignore[no-untyped-call]
+        put_in_place(path, cloudpickle.dumps(network), mode=PRIVATE)  # type: ignore[no-untyped-call]
 
 
 def kept_networks(folder: Path) -> Mapping[int, NetworkValue]:

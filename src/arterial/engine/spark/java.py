@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arterial.errors import MachineError
+from arterial.storage.place import put_in_place
 
 OLDEST_JAVA = 17
 
@@ -90,9 +91,5 @@ def _home_with_launcher(runtime: Path) -> Path:
     launcher = home / "bin" / "java"
     text = _LAUNCHER.format(java=runtime / "bin" / "java")
     if not launcher.exists() or launcher.read_text() != text:
-        # Written aside and renamed, because another process may be starting it.
-        with tempfile.NamedTemporaryFile("w", dir=launcher.parent, delete=False) as draft:
-            draft.write(text)
-        Path(draft.name).chmod(0o755)
-        Path(draft.name).replace(launcher)
+        put_in_place(launcher, text, mode=0o777)  # another process may be starting it
     return home

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arterial.engine.steering.control import write_whole
+from arterial.storage.place import PRIVATE, put_in_place
 
 if TYPE_CHECKING:
     from arterial.connectors.source import Source
@@ -52,7 +52,7 @@ class PackedWork:
         packed = cls(work.run, work.plan.shards, work.version, str(folder))
         packed.add(work)
         sources: bytes = cloudpickle.dumps(dict(work.sources))  # type: ignore[no-untyped-call]
-        write_whole(packed._sources_file, sources)
+        put_in_place(packed._sources_file, sources, mode=PRIVATE)
         return packed
 
     def add(self, work: Work) -> None:
@@ -63,7 +63,8 @@ class PackedWork:
         for module in {type(member).__module__ for member in members}:
             if _only_here(module):
                 cloudpickle.register_pickle_by_value(sys.modules[module])  # type: ignore[no-untyped-call]
-        write_whole(self._file(work.version), cloudpickle.dumps(work))  # type: ignore[no-untyped-call]
+        pickled: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
+        put_in_place(self._file(work.version), pickled, mode=PRIVATE)
 
     def load(self, version: int | None = None) -> Work:
         """Unpickle a version; once in each process, so that what boxes prepare for themselves is kept."""

@@ -25,6 +25,7 @@ from arterial.errors import RunError
 from arterial.network.network import Port
 from arterial.network.state import MemoryState, State
 from arterial.network.train import Train
+from arterial.storage.place import put_in_place
 
 Row = tuple[int, bytes]
 """The integer that stands for a slot, and what goes there."""
@@ -161,10 +162,8 @@ def _receipt(level: int, step: Step, outcome: Outcome, began: float, said: Mappi
 
 def _write_rejects(work: Work, level: int, step: Step, rejects: list[Reject]) -> None:
     path = Path(work.rejects) / f"part-{step.number:09d}-{level + 1:03d}-{step.slot:03d}.jsonl"
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text("".join(reject.json() + "\n" for reject in rejects))
-        draft.replace(path)
+        put_in_place(path, "".join(reject.json() + "\n" for reject in rejects))
     except OSError as trouble:
         raise RunError(f"cannot write the tuples set aside to {path}: {trouble.strerror}") from None
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from arterial.storage.mapped import map_file, write_parts
+from arterial.storage.mapped import map_file
+from arterial.storage.place import PRIVATE, put_in_place, remove
 
 _NUMBER_DIGITS = 8
 
@@ -28,13 +29,11 @@ class ChunkFiles:
 
     def write(self, name: str, parts: Sequence[Any]) -> None:
         """Put a file in place, maybe instead of the one that another attempt left; who has that mapped keeps it."""
-        draft = self._folder / f"{name}.{os.urandom(4).hex()}"
         try:
-            write_parts(draft, parts)
+            put_in_place(self._folder / name, parts, mode=PRIVATE)
         except FileNotFoundError:
             self._folder.mkdir(parents=True, exist_ok=True)
-            write_parts(draft, parts)
-        draft.replace(self._folder / name)
+            put_in_place(self._folder / name, parts, mode=PRIVATE)
 
     def read(self, name: str) -> pa.Buffer:
         """What is in a file."""
@@ -43,15 +42,16 @@ class ChunkFiles:
     def remove(self, names: Iterable[str]) -> None:
         """Remove files that no index names which Spark could still ask for."""
         for name in names:
-            (self._folder / name).unlink(missing_ok=True)
+            remove(self._folder / name)
 
     def clean(self, named: set[str], through: int) -> None:
         """Remove what saves up to that number left behind and nothing names any more."""
         with suppress(OSError):
             for path in self._folder.iterdir():
                 with suppress(ValueError):  # not a file of ours
-                    if path.name not in named and int(path.name[:_NUMBER_DIGITS], 16) <= through:
-                        path.unlink(missing_ok=True)
+                    number = int(path.name.removeprefix(".")[:_NUMBER_DIGITS], 16)  # a draft begins with a dot
+                    if path.name not in named and number <= through:
+                        remove(path)
 
 
 def new_stamp(save: int) -> str:

@@ -7,12 +7,12 @@ planner reads it when it plans a step and puts what it did about it into the off
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from arterial.errors import RunError
+from arterial.storage.place import put_in_place
 
 CONTROL_FILE = "control.json"
 
@@ -44,7 +44,7 @@ def write_control(folder: Path, control: Control) -> None:
     """Put a wish in place, whole or not at all."""
     if not folder.is_dir():
         raise RunError(f"{folder.parent}: no checkpoint of a run is there; expected the folder given as --checkpoint")
-    write_whole(folder / CONTROL_FILE, json.dumps(asdict(control)).encode())
+    put_in_place(folder / CONTROL_FILE, json.dumps(asdict(control)))
 
 
 def apply(control: Control, used_steps: int) -> tuple[bool, int]:
@@ -79,18 +79,6 @@ def switch(folder: Path, version: int) -> Control:
 def stop(folder: Path) -> Control:
     """End the run after the train at hand."""
     return _change(folder, stop=read_control(folder).stop + 1)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file aside and put it in place, so that no reader ever sees half of it."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as draft:
-        try:
-            draft.write(content)
-            draft.flush()
-            Path(draft.name).replace(path)
-        except BaseException:
-            Path(draft.name).unlink(missing_ok=True)
-            raise
 
 
 def _change(folder: Path, **wishes: Any) -> Control:

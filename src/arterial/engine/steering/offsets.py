@@ -10,6 +10,7 @@ from typing import Any
 from arterial.connectors.source import Ask, Progress, Source, Span
 from arterial.engine.steering.control import Control, apply, read_control
 from arterial.network.train import END
+from arterial.storage.place import put_in_place
 
 Offset = dict[str, Any]
 """Positions of all sources, the step's number and birth, and what was done about control: what JSON can hold."""
@@ -98,4 +99,4 @@ def _offset(
 
 def _mark(path: Path) -> None:
     if not path.exists():
-        path.touch()
+        put_in_place(path, b"")

@@ -16,7 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from arterial.storage.mapped import map_file, write_parts
+from arterial.storage.mapped import map_file
+from arterial.storage.place import write_parts
 from arterial.storage.shared_memory import has_room
 
 TICKET = b"AT1\n"

@@ -6,10 +6,10 @@ flat file and removes them.
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from arterial.linearroad.data.event_files import writing
 from arterial.linearroad.formats.answers import ANSWER_SCHEMA
 from arterial.linearroad.formats.dialects import Dialect, encode
 from arterial.storage.appended import AppendedFiles
+from arterial.storage.place import put_in_place, remove
 
 LINES_AT_ONCE = 100_000
 """Few enough that what a line is made of stays in cache."""
@@ -43,16 +44,17 @@ class AnswerSink(Sink):
         if answers.is_empty():
             return
         path = self.parts / part_name(delivery.step, self.answer_type, delivery.slot)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
         columns = ANSWER_SCHEMA[self.answer_type].names
         now = time.time()
+
+        def lines(file: BinaryIO) -> None:
+            for some in answers.iter_slices(LINES_AT_ONCE):
+                asked = some["time"].to_numpy().astype(np.float64)
+                stamped = some.with_columns(pl.Series("emit", self._emitted(asked, now, delivery.born)))
+                file.write(encode(self.answer_type, stamped.select(columns).to_arrow(), self.dialect))
+
         with writing(path):
-            with draft.open("wb") as file:
-                for some in answers.iter_slices(LINES_AT_ONCE):
-                    asked = some["time"].to_numpy().astype(np.float64)
-                    stamped = some.with_columns(pl.Series("emit", self._emitted(asked, now, delivery.born)))
-                    file.write(encode(self.answer_type, stamped.select(columns).to_arrow(), self.dialect))
-            draft.replace(path)
+            put_in_place(path, lines)
 
     def _emitted(self, asked: Array, now: float, born: float) -> Array:
         """When each answer is emitted: the time of its question, and what passed since that was due."""
@@ -85,7 +87,7 @@ class FlatFiles:
             with writing(self.folder):
                 self._appended.append(step, ((self._file_of(part), part) for part in parts))
         for part in parts:
-            part.unlink()
+            remove(part)
 
     def _file_of(self, part: Path) -> Path:
         return self.files[int(part.name.split("-")[2])]

@@ -23,6 +23,7 @@ from arterial.linearroad.application.run import LinearRoadRun, RunOptions, input
 from arterial.linearroad.data.event_files import writing
 from arterial.linearroad.data.event_sources import ALIASES, as_lines
 from arterial.linearroad.formats.events import EVENT_SCHEMA
+from arterial.storage.place import put_in_place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -140,10 +141,8 @@ class FrameInput(SpooledInput):
 
     def _keep(self) -> None:
         assert self._spooling is not None
-        draft = self._state.with_name(".state.part")
         with writing(self._state):
-            draft.write_bytes(b"%d\n" % self._taken + self._spooling.state())
-            draft.replace(self._state)
+            put_in_place(self._state, b"%d\n" % self._taken + self._spooling.state())
 
 
 _ORDER = ("time", *(name for name in EVENT_SCHEMA.names if name != "time"))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from arterial.linearroad.data.event_files import (
 )
 from arterial.linearroad.data.event_sources import Sources, is_data_set
 from arterial.linearroad.semantics.city import MINUTE_SECONDS
+from arterial.storage.place import draft_folder, rename
 
 FORMATS = ("parquet", "csv")
 
@@ -67,18 +67,12 @@ def rejects_path(out: Path, rejects: Path | None) -> Path:
 @contextmanager
 def replacing(out: Path) -> Iterator[Path]:
     """A folder to write to, which becomes `out` if all went well (or its flat file does, for a name in .csv)."""
-    partial = out.with_name(f".{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    with writing(out):
-        partial.mkdir(parents=True)
-    try:
+    with ExitStack() as stack:
+        with writing(out):
+            partial = stack.enter_context(draft_folder(out))
         yield partial
         with writing(out):
-            if out.is_dir():
-                shutil.rmtree(out)
-            (partial / CSV_FILE if out.suffix == ".csv" else partial).replace(out)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+            rename(partial / CSV_FILE if out.suffix == ".csv" else partial, out)
 
 
 def check_target(out: Path, *, force: bool) -> None:

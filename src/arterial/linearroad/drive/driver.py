@@ -20,6 +20,7 @@ from arterial.linearroad.data.event_files import writing
 from arterial.linearroad.data.replicate import Replication
 from arterial.linearroad.drive.pace import Pace
 from arterial.linearroad.formats.line_writer import event_lines
+from arterial.storage.place import put_in_place
 
 # Reading ahead by whole chunks keeps the disk out of the way of the clock.
 READ_SECONDS = 30
@@ -104,17 +105,15 @@ class FolderTarget:
         """A folder is always ready."""
 
     def deliver(self, second: int, lines: memoryview) -> None:
-        """Write the file aside, then rename it: a reader never sees half of one."""
-        name = self.folder / f"second-{second:06d}.csv"
-        draft = name.with_suffix(".part")
-        with writing(name):
-            draft.write_bytes(lines)
-            draft.replace(name)
+        """Put the file in place: a reader never sees half of one."""
+        path = self.folder / f"second-{second:06d}.csv"
+        with writing(path):
+            put_in_place(path, lines)
 
     def close(self) -> None:
         """Leave the mark that all is there."""
         with writing(self.folder):
-            (self.folder / END_FILE).touch()
+            put_in_place(self.folder / END_FILE, b"")
 
 
 class StreamTarget:

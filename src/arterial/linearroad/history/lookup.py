@@ -8,8 +8,6 @@ makes them from anyone's files. docs/decisions/0004-history-look-up.md says why 
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ from arterial.linearroad.history.tables import (
 from arterial.linearroad.history.toll_kernel import ascending, bucket_shift, bucket_starts, find_tolls
 from arterial.linearroad.history.travel_time import BY_SPEC, WEEKDAYS, JourneyRules, travel_times
 from arterial.linearroad.semantics.city import MINUTES_A_DAY, SEGMENTS
+from arterial.storage.place import draft_folder, remove, rename
 
 FOLDER = "lookup"
 CELLS_FILE = "segments-cells.npy"
@@ -323,16 +322,11 @@ def _save_meta(folder: Path, name: str, facts: dict[str, Any]) -> None:
 @contextmanager
 def _building(folder: Path, name: str) -> Iterator[Path]:
     """A folder to build in, whose files then take their place in `folder`, the one with the facts last."""
-    building = None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        building = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=folder))
-        yield building
-        (folder / f"{name}.json").unlink(missing_ok=True)
-        for file in sorted(building.iterdir(), key=lambda file: file.suffix == ".json"):
-            file.replace(folder / file.name)
+        with draft_folder(folder / name) as building:
+            yield building
+            remove(folder / f"{name}.json")
+            for file in sorted(building.iterdir(), key=lambda file: file.suffix == ".json"):
+                rename(file, folder / file.name)
     except OSError as fault:
         raise machine_fault(fault, folder, "write") from fault
-    finally:
-        if building:
-            shutil.rmtree(building, ignore_errors=True)

@@ -32,6 +32,7 @@ from arterial.linearroad.history.tasks import (
 )
 from arterial.linearroad.history.travel_time import CARS_SUM, LAV_ROWS, LAV_SUM, ROWS
 from arterial.linearroad.semantics.city import HISTORY_DAYS, LAST_EXPENDITURE_DAY
+from arterial.storage.place import draft_folder, rename
 from arterial.version import __version__
 
 if TYPE_CHECKING:
@@ -111,22 +112,19 @@ def make_history(
         raise DataError(
             f"{out} already holds a history ({there[0].name}). Give --force to replace it, or another folder."
         )
-    partial = out / ".history-partial"
     try:
-        _remove(partial)
-        (partial / FOLDER).mkdir(parents=True)
-        tasks = [] if wanted.segments else plan_segments(wanted.xways, partial, seed, form)
-        tasks += [] if wanted.tolls else plan_tolls(wanted.vid, wanted.xway, partial, seed, form)
-        tolled = _run(spark, tasks, progress)
-        facts = _finish(partial, wanted, tolled, seed, form)
-        for path in there:
-            _remove(path)
-        for made in partial.iterdir():
-            made.replace(out / made.name)
+        with draft_folder(out / FOLDER) as draft:
+            (draft / FOLDER).mkdir()
+            tasks = [] if wanted.segments else plan_segments(wanted.xways, draft, seed, form)
+            tasks += [] if wanted.tolls else plan_tolls(wanted.vid, wanted.xway, draft, seed, form)
+            tolled = _run(spark, tasks, progress)
+            facts = _finish(draft, wanted, tolled, seed, form)
+            for path in there:
+                _remove(path)
+            for made in draft.iterdir():
+                rename(made, out / made.name)
     except OSError as fault:
         raise machine_fault(fault, out, "write") from fault
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     return facts
 
 

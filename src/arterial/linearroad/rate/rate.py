@@ -23,6 +23,7 @@ from arterial.linearroad.formats.events import EVENT_SCHEMA, POSITION_REPORT
 from arterial.linearroad.rate.ladder import next_rung, rating, rungs
 from arterial.linearroad.rate.meter import machine
 from arterial.linearroad.rate.trial import Plan, run_trial
+from arterial.storage.place import put_in_place
 
 RATING_FILE = "rating.json"
 
@@ -92,9 +93,7 @@ def _remember(path: Path, settings: dict[str, Any], trials: list[Outcome]) -> di
         "machine": machine(),
         "trials": trials,
     }
-    draft = path.with_suffix(".part")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps(told, indent=2) + "\n")
-        draft.replace(path)
+        put_in_place(path, json.dumps(told, indent=2) + "\n")
     return told

@@ -9,9 +9,8 @@ from __future__ import annotations
 import errno
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -30,6 +29,7 @@ from arterial.linearroad.simulate.merge import merge_to_csv
 from arterial.linearroad.simulate.progress import Watcher, heard
 from arterial.linearroad.simulate.settings import Settings
 from arterial.linearroad.simulate.vehicles import Journeys, assign_vehicles
+from arterial.storage.place import draft_folder, rename
 from arterial.version import __version__
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def simulate(spark: SparkSession, settings: Settings, out: Path, watcher: Watche
         city = _describe(settings, journeys, counts, accidents)
         (draft / CITY_FILE).write_text(json.dumps(asdict(city), indent=2) + "\n")
         shutil.rmtree(draft / "spool")
-        _put_in_place(draft, out)
+        rename(draft, out)
     return city
 
 
@@ -220,29 +220,14 @@ def _describe(
 @contextmanager
 def _draft_of(out: Path) -> Iterator[Path]:
     """A folder beside the target, on the same disk; it goes if the work fails or is interrupted."""
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}-unfinished-", dir=out.parent.resolve()))
-    except OSError as error:
-        raise MachineError(
-            f"Cannot write in {out.parent.resolve()}: {error.strerror}. Choose another --out."
-        ) from error
-    try:
-        draft.chmod(0o755)
+    with ExitStack() as stack:
+        try:
+            draft = stack.enter_context(draft_folder(out.parent.resolve() / out.name))
+        except OSError as error:
+            raise MachineError(
+                f"Cannot write in {out.parent.resolve()}: {error.strerror}. Choose another --out."
+            ) from error
         yield draft
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def _put_in_place(draft: Path, out: Path) -> None:
-    """Give the draft the target's name; an old data set there goes only when the new one is whole."""
-    if out.exists() and any(out.iterdir()):
-        old = Path(tempfile.mkdtemp(prefix=f".{out.name}-replaced-", dir=draft.parent))
-        out.rename(old)
-        draft.rename(out)
-        shutil.rmtree(old)
-    else:
-        draft.rename(out)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ begins. Times become whole numbers, of which `ticks` make a unit of `t`; ids bec
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -29,6 +28,7 @@ from arterial.moving.queries.query_columns import QUERY_SCHEMA, row_of
 from arterial.moving.queries.space import Space
 from arterial.moving.shared.state import slots_of
 from arterial.network.schema import Schema, Type
+from arterial.storage.place import draft_folder, remove_drafts, rename
 
 OBJECTS, QUERIES = "objects", "queries"
 TICKS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
@@ -81,17 +81,16 @@ def prepare(
 ) -> Prepared:
     """Read a file of events into a folder, unless that was done before; what is no event goes to `rejects`."""
     if not (folder / ABOUT).exists():
-        draft = folder.with_name(f"{folder.name}.part")
         try:
-            shutil.rmtree(draft, ignore_errors=True)
-            draft.mkdir(parents=True)
-            rejects.unlink(missing_ok=True)
-            reading = _Reading(draft, rejects, timeout)
-            for block in read_events(events, space=space):
-                reading.take(block)
-                progress(block.bytes)
-            reading.finish(events)
-            draft.rename(folder)
+            remove_drafts(folder.parent)
+            with draft_folder(folder) as draft:
+                rejects.unlink(missing_ok=True)
+                reading = _Reading(draft, rejects, timeout)
+                for block in read_events(events, space=space):
+                    reading.take(block)
+                    progress(block.bytes)
+                reading.finish(events)
+                rename(draft, folder)
         except OSError as fault:
             raise MachineError(f"{fault.filename or folder}: cannot be written: {fault.strerror or fault}.") from fault
     return opened(folder)

@@ -30,6 +30,7 @@ from arterial.moving.files.run import Summary
 from arterial.moving.shared.remembering import Uncertainty
 from arterial.moving.shared.warm import warm_kernels
 from arterial.network.network import Port
+from arterial.storage.place import put_in_place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -242,11 +243,9 @@ def _claim(options: RunOptions, folder: Path) -> bool:
 
 def _write(path: Path, said: dict[str, Any]) -> None:
     """Write a small file, whole or not at all."""
-    draft = path.with_suffix(".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps(said, indent=2))
-        draft.replace(path)
+        put_in_place(path, json.dumps(said, indent=2))
     except OSError as fault:
         raise MachineError(f"{fault.filename or path}: cannot be written: {fault.strerror or fault}.") from fault
 

@@ -6,10 +6,10 @@ The journal of the file also keeps how late the lines came.
 from __future__ import annotations
 
 import json
-import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from arterial.errors import RunError
 from arterial.moving.application.clock import EventClock
 from arterial.moving.files.update_file import time_text, write_updates
 from arterial.storage.appended import AppendedFiles
+from arterial.storage.place import put_in_place, remove
 
 BIN = 0.01
 """Seconds by which delays are told apart."""
@@ -42,21 +43,21 @@ class UpdateSink(Sink):
         instants = times[begins].tolist()
         texts = pl.Series([time_text(t / self.ticks) for t in instants])
         part = self.parts / part_name(delivery.step)
-        draft = part.with_name(f".{part.name}.{os.getpid()}")
+        said = {"born": delivery.born, "instants": instants, "counts": counts.tolist()}
+
+        def lines(file: BinaryIO) -> None:
+            write_updates(
+                file,
+                texts.gather(np.repeat(np.arange(len(begins)), counts)),
+                updates["query"],
+                updates["sign"].to_numpy(),
+                updates["object"],
+            )
+
         try:
-            with draft.open("wb") as file:
-                write_updates(
-                    file,
-                    texts.gather(np.repeat(np.arange(len(begins)), counts)),
-                    updates["query"],
-                    updates["sign"].to_numpy(),
-                    updates["object"],
-                )
-            said = {"born": delivery.born, "instants": instants, "counts": counts.tolist()}
-            part.with_suffix(".json").write_text(json.dumps(said))
-            draft.replace(part)
+            put_in_place(part.with_suffix(".json"), json.dumps(said))
+            put_in_place(part, lines)
         except OSError as fault:
-            draft.unlink(missing_ok=True)
             raise _cannot_write(part, fault) from None
 
 
@@ -100,8 +101,8 @@ class UpdateFile:
                 self._count_delays(**json.loads(part.with_suffix(".json").read_text()))
                 kept = {"updates": self.updates, "delays": self.delays}
                 self._appended.append(step, [(self.path, part)], kept)
-            part.unlink()
-            part.with_suffix(".json").unlink()
+            remove(part)
+            remove(part.with_suffix(".json"))
         except OSError as fault:
             raise _cannot_write(self.path, fault) from None
 

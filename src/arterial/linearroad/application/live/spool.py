@@ -13,13 +13,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
 from arterial.linearroad.data.event_files import reading, writing
 from arterial.linearroad.formats.events import EVENT_SCHEMA, POSITION_REPORT
+from arterial.storage.place import put_in_place, remove, remove_drafts
 
 END_FILE = "end"
 """The file that says that no more will come; in it, the second before which the input ended."""
@@ -83,8 +84,7 @@ class Spool:
         self.folder = folder
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            for draft in folder.glob(".*.part"):
-                draft.unlink()
+            remove_drafts(folder)
         now = look(folder)
         self.until, self.ended = now.until, now.end is not None
         self.account = _account_of(now.files[-1]) if now.files else Account()
@@ -96,22 +96,22 @@ class Spool:
         self.account.events += events.num_rows
         reports = events["type"].to_numpy() == POSITION_REPORT
         self.account.xways.update(np.unique(events["xway"].to_numpy()[reports]).tolist())
-        name = f"seconds-{self.until:010d}-{until - 1:010d}-{events.num_rows}.arrow"
-        path, draft = self.folder / name, self.folder / f".{name}.part"
+        path = self.folder / f"seconds-{self.until:010d}-{until - 1:010d}-{events.num_rows}.arrow"
         schema = EVENT_SCHEMA.with_metadata({ACCOUNT: self.account.to_json()})
-        with writing(path):
-            with pa.OSFile(str(draft), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+
+        def write(file: BinaryIO) -> None:
+            with pa.ipc.new_file(file, schema) as writer:
                 writer.write_table(events.replace_schema_metadata(schema.metadata))
-            draft.replace(path)
+
+        with writing(path):
+            put_in_place(path, write)
         self._files.append(SpoolFile(path, self.until, until - 1, events.num_rows))
         self.until = until
 
     def end(self) -> None:
         """Say that no more will come."""
-        draft = self.folder / f".{END_FILE}.part"
         with writing(self.folder):
-            draft.write_text(str(self.until))
-            draft.replace(self.folder / END_FILE)
+            put_in_place(self.folder / END_FILE, str(self.until))
         self.ended = True
 
     def trim(self) -> None:
@@ -119,12 +119,12 @@ class Spool:
         done = position(self.folder) - KEPT_SECONDS
         with writing(self.folder):
             while len(self._files) > 1 and self._files[0].last < done:
-                self._files.pop(0).path.unlink(missing_ok=True)
+                remove(self._files.pop(0).path)
 
     def clear(self) -> None:
         """Remove the files of a run that is over."""
         for file in self._files:
-            file.path.unlink(missing_ok=True)
+            remove(file.path)
         self._files = []
 
     @property
@@ -172,10 +172,8 @@ def read_spool(folder: Path, start: int, stop: int) -> pa.Table:
 def note_position(folder: Path, reader: str, second: int) -> None:
     """Leave word that a feed has read, for good, everything before a second."""
     path = folder / f"{reader}{POSITION_SUFFIX}"
-    draft = folder / f".{reader}{POSITION_SUFFIX}.part"
     with writing(path):
-        draft.write_text(str(second))
-        draft.replace(path)
+        put_in_place(path, str(second))
 
 
 def position(folder: Path) -> int:
