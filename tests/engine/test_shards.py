@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from arterial.network.slots import pieces, slots, spark_keys, spark_partition, split
+from arterial.engine.spark.partitions import spark_keys, spark_partition
+from arterial.network.slots import pieces, slots, split
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,4 +1,15 @@
-"""A hash of tuples that depends on their values alone: the same on every machine, in every process, in both engines."""
+"""The hash of values: the same on every machine, in every process and with every version of every library.
+
+Where state lies, what a Drop lets through and what a simulation draws depend on it, so nothing here may ever change.
+`mix` scrambles all 64 bits (the finaliser of splitmix64): for random draws and for hashes of several values.
+Multiplication by `GOLDEN` (Fibonacci hashing) deals neighbouring numbers out evenly: for slots and for tables of one
+number. `hash_kernels` has both for compiled loops; this module does without numba, whose import takes long, because
+Spark starts short-lived Python processes that only plan.
+
+Hashes for other ends are elsewhere: tables of vehicles within a slot need another multiplier (Linear Road's
+`kernels.base.hashing`), Spark's own partitioner is computed in `engine.spark.partitions`, and `reference.drop` spells
+this hash out once more in plain Python, as the independent statement of its meaning.
+"""
 
 from __future__ import annotations
 
@@ -6,73 +17,56 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numba import njit
 
 from arterial.arrays import Array
 
 GOLDEN = 0x9E3779B97F4A7C15
+"""2^64 / golden ratio."""
+MIX_1, MIX_2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 NULL = 0x6E756C6C6E756C6C
 """What stands for a null."""
-
 NOT_A_NUMBER = 0x7FF8000000000000
 MASK = 2**64 - 1
 
 
+def mix(bits: Array) -> Array:
+    """Scramble 64 bits, of one number or of each in an array."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(MIX_1)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(MIX_2)
+    mixed: Array = bits ^ (bits >> np.uint64(31))
+    return mixed
+
+
 def hash_tuples(tuples: pl.DataFrame, columns: Sequence[str], seed: int = 0) -> Array:
     """A 64-bit hash of each tuple over these columns."""
+    from arterial.network.hash_kernels import absorb, hash_texts
+
     hashes = np.full(tuples.height, seed & MASK, np.uint64)
     for name in columns:
-        absorb(hashes, _words(tuples[name]))
+        column = tuples[name]
+        words = hash_texts(*_letters(column)) if column.dtype == pl.String else value_bits(column)
+        absorb(hashes, with_nulls(words, column))
     return hashes
 
 
-@njit(cache=True)
-def mix(x: np.uint64) -> np.uint64:
-    """Scramble 64 bits (the finaliser of splitmix64)."""
-    x ^= x >> np.uint64(30)
-    x *= np.uint64(0xBF58476D1CE4E5B9)
-    x ^= x >> np.uint64(27)
-    x *= np.uint64(0x94D049BB133111EB)
-    x ^= x >> np.uint64(31)
-    return x
-
-
-@njit(cache=True)
-def absorb(hashes: Array, words: Array) -> None:
-    """hashes[i] = mix(hashes[i] + words[i] + golden)."""
-    for i in range(len(hashes)):
-        hashes[i] = mix(hashes[i] + words[i] + np.uint64(0x9E3779B97F4A7C15))
-
-
-@njit(cache=True)
-def hash_texts(offsets: Array, letters: Array) -> Array:
-    """The FNV-1a hash of each text, its bytes letters[offsets[i]:offsets[i+1]]."""
-    words = np.empty(len(offsets) - 1, np.uint64)
-    for i in range(len(words)):
-        h = np.uint64(0xCBF29CE484222325)
-        for j in range(offsets[i], offsets[i + 1]):
-            h = (h ^ np.uint64(letters[j])) * np.uint64(0x100000001B3)
-        words[i] = h
-    return words
-
-
-_NO_ENDS = np.zeros(1, np.int64)
-
-
-def _words(column: pl.Series) -> Array:
-    if column.dtype == pl.String:
-        texts = column.fill_null("").to_arrow(compat_level=pl.CompatLevel.oldest())
-        _, offsets, letters = texts.buffers()
-        ends = (
-            np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1] if len(texts) else _NO_ENDS
-        )
-        words = hash_texts(ends, np.frombuffer(letters, np.uint8) if letters else np.zeros(0, np.uint8))
-    elif column.dtype == pl.Float64:
-        values = column.fill_null(0.0).to_numpy() + 0.0  # -0.0 becomes 0.0
-        words = values.view(np.uint64).copy()
-        words[np.isnan(values)] = NOT_A_NUMBER
+def value_bits(column: pl.Series) -> Array:
+    """64 bits for each number, time or truth value; equal values have equal bits, whatever the width of an integer."""
+    if column.dtype.is_float():
+        values: Array = np.add(column.fill_null(0.0).to_numpy(), 0.0, dtype=np.float64)  # -0.0 becomes 0.0
+        values[np.isnan(values)] = np.nan
     else:
-        words = column.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64)
-    if column.null_count():
-        words = np.where(column.is_null().to_numpy(), np.uint64(NULL), words)
-    return words
+        values = column.cast(pl.Int64).fill_null(0).to_numpy()
+    return values.view(np.uint64)
+
+
+def with_nulls(bits: Array, column: pl.Series) -> Array:
+    """The bits of a column's values, with `NULL` where there is none."""
+    return np.where(column.is_null().to_numpy(), np.uint64(NULL), bits) if column.null_count() else bits
+
+
+def _letters(column: pl.Series) -> tuple[Array, Array]:
+    """Where the texts begin and end, and the bytes of all."""
+    texts = column.fill_null("").to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, offsets, letters = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64)[texts.offset :][: len(texts) + 1] if len(texts) else np.zeros(1, np.int64)
+    return ends, np.frombuffer(letters, np.uint8) if letters else np.zeros(0, np.uint8)

@@ -6,7 +6,7 @@ import struct
 
 from arterial.boxes.drop import Drop
 from arterial.network.box import IN, OUT
-from arterial.network.hashing import GOLDEN, MASK, NOT_A_NUMBER, NULL
+from arterial.network.hashing import GOLDEN, MASK, MIX_1, MIX_2, NOT_A_NUMBER, NULL
 from arterial.reference.scalar import value_to_instant
 from arterial.reference.stream import Tuples
 
@@ -39,7 +39,7 @@ def _word(value: object) -> int:
 
 def _mix(x: int) -> int:
     x ^= x >> 30
-    x = x * 0xBF58476D1CE4E5B9 & MASK
+    x = x * MIX_1 & MASK
     x ^= x >> 27
-    x = x * 0x94D049BB133111EB & MASK
+    x = x * MIX_2 & MASK
     return x ^ x >> 31

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from arterial.arrays import Array
-from arterial.network.hashing import mix
+from arterial.network.hash_kernels import fold
 
 
 @njit(cache=True)
@@ -21,7 +21,7 @@ def find_or_add(codes: Array, start: int, table: Array, keys: Array, count: int,
     for i in range(start, rows):
         h = np.uint64(0)
         for k in range(columns):
-            h = mix(h + np.uint64(codes[i, k]) + np.uint64(0x9E3779B97F4A7C15))
+            h = fold(h, np.uint64(codes[i, k]))
         cell = h & cells
         while True:
             slot = table[cell]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from arterial.connectors.sink import Sink
 from arterial.connectors.source import Source
 from arterial.engine.plan.plan import Channel, Plan
-from arterial.network.slots import spark_keys
+from arterial.engine.spark.partitions import spark_keys
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from arterial.linearroad.semantics.city import ENTRANCE_LANE, REPORT_SECONDS
+from arterial.network.hash_kernels import place_in
 
 NO_XWAY = -1
 
@@ -75,7 +76,7 @@ def _numpy(events: pa.Table, name: str) -> NDArray[Any]:
 def slot_of(vids: Any, vid: int) -> Any:
     """Where the vehicle is in the hash table, or the free slot where it belongs."""
     mask = len(vids) - 1
-    slot = np.int64((np.uint64(vid) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask
+    slot = place_in(np.uint64(vid), len(vids))
     while vids[slot] != -1 and vids[slot] != vid:
         slot = (slot + 1) & mask
     return slot

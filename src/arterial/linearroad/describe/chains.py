@@ -19,6 +19,7 @@ from arterial.linearroad.semantics.city import (
     SEGMENTS,
     STOPPED_REPORTS,
 )
+from arterial.network.hash_kernels import place_in
 
 # The last report of a chain, how many like it came in a row, and when that made a stop.
 CHAIN = np.dtype(
@@ -80,7 +81,7 @@ def slot_of(chains: Any, vid: int, time: int) -> Any:
     """Where the chain of this vehicle and second of 30 is, or the free slot where it belongs."""
     mask = len(chains) - 1
     phase = time % REPORT_SECONDS
-    slot = np.int64(((np.uint64(vid) * 30 + np.uint64(phase)) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask
+    slot = place_in(np.uint64(vid) * np.uint64(REPORT_SECONDS) + np.uint64(phase), len(chains))
     while chains[slot].vid != FREE and (chains[slot].vid != vid or chains[slot].time % REPORT_SECONDS != phase):
         slot = (slot + 1) & mask
     return slot

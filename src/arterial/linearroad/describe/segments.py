@@ -20,6 +20,7 @@ from arterial.linearroad.semantics.city import (
     TOLL_CARS_ABOVE,
     TOLL_LAV_BELOW,
 )
+from arterial.network.hash_kernels import place_in
 
 # A mean of exactly 40 must not become 39 through the last bit of a fraction.
 HAIR = 1e-9
@@ -74,8 +75,7 @@ def add_vehicles(vid: Any, speed: Any, dir: Any, seg: Any, cars: Any, sums: Any)
     speeds, reports = np.zeros(size, np.int32), np.zeros(size, np.int32)
     for row in range(len(vid)):
         cell = dir[row] * SEGMENTS + seg[row]
-        key = (np.uint64(vid[row]) * np.uint64(2 * SEGMENTS) + np.uint64(cell)) * np.uint64(0x9E3779B97F4A7C15)
-        slot: Any = np.int64(key >> np.uint64(32)) & (size - 1)
+        slot: Any = place_in(np.uint64(vid[row]) * np.uint64(2 * SEGMENTS) + np.uint64(cell), size)
         while cells[slot] != -1 and (cells[slot] != cell or vids[slot] != vid[row]):
             slot = (slot + 1) & (size - 1)
         vids[slot] = vid[row]

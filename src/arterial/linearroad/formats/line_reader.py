@@ -21,6 +21,7 @@ from arterial.linearroad.semantics.city import (
     MINUTES_A_DAY,
     SEGMENTS,
 )
+from arterial.network.hash_kernels import place_in
 
 FIELDS = len(EVENT_SCHEMA)
 MAX_LINE_BYTES = 4096
@@ -139,7 +140,7 @@ def is_good(values: Any) -> Any:
 def place_of(vids: Any, times: Any, vid: int, time: int) -> Any:
     """Where (vid, time) is in the set, or the free entry where it belongs."""
     mask = len(vids) - 1
-    place = np.int64(((np.uint64(vid) + np.uint64(time)) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask
+    place = place_in(np.uint64(vid) + np.uint64(time), len(vids))
     while times[place] != -1 and (vids[place] != vid or times[place] != time):
         place = (place + 1) & mask
     return place

@@ -6,6 +6,8 @@ out the same in whatever pieces and on however many cores they are made.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -19,6 +21,8 @@ from arterial.linearroad.semantics.city import (
     TOLL_CARS_ABOVE,
     TOLL_LAV_BELOW,
 )
+from arterial.network.hash_kernels import mix
+from arterial.network.hashing import GOLDEN
 
 # Weekday 1 is Sunday, as in the older specification (thesis 2003, table 3.4), so 7 is Saturday.
 WEEKEND = (1, 7)
@@ -154,12 +158,9 @@ def _slow_changes(key: np.uint64) -> Shape:
 
 
 @njit(cache=True)
-def _mixed(key: np.uint64, more: np.uint64) -> np.uint64:
-    """A 64-bit hash of a key and one number more (the finaliser of SplitMix64)."""
-    z = key ^ (more * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x9E3779B97F4A7C15))
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+def _mixed(key: np.uint64, more: np.uint64) -> Any:
+    """A 64-bit hash of a key and one number more."""
+    return mix(key ^ (more * np.uint64(GOLDEN) + np.uint64(GOLDEN)))
 
 
 @njit(cache=True)

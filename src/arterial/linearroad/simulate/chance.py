@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
+from arterial.network.hash_kernels import mix
+from arterial.network.hashing import GOLDEN
+
 
 @njit(cache=True, inline="always")
-def random_bits(seed: int, stream: int, number: int) -> np.uint64:
-    """64 random bits (the mixing function of splitmix64, twice)."""
-    return _mix(_mix(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(stream + 1)) ^ np.uint64(number))
+def random_bits(seed: int, stream: int, number: int) -> Any:
+    """64 random bits (`mix`, twice)."""
+    return mix(mix(np.uint64(seed) + np.uint64(GOLDEN) * np.uint64(stream + 1)) ^ np.uint64(number))
 
 
 @njit(cache=True, inline="always")
@@ -22,10 +27,3 @@ def random_share(seed: int, stream: int, number: int) -> float:
 def random_below(seed: int, stream: int, number: int, limit: int) -> int:
     """A random whole number from 0 up to `limit`."""
     return int(random_share(seed, stream, number) * limit)
-
-
-@njit(cache=True, inline="always")
-def _mix(bits: np.uint64) -> np.uint64:
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))

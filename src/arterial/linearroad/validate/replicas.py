@@ -14,11 +14,10 @@ import numpy as np
 import polars as pl
 
 from arterial.linearroad.data.replicate import Replication
+from arterial.network.hashing import GOLDEN
 
 if TYPE_CHECKING:
     from arterial.linearroad.data.dataset import Data
-
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Replicas:
         replica: np.ndarray | int = 0
         if self.times > 1:
             replica, key = np.mod(key // getattr(self, by), self.times), np.mod(key, getattr(self, by))
-        mixed = key.view(np.uint64) * _MIX >> np.uint64(32)
+        mixed = key.view(np.uint64) * np.uint64(GOLDEN) >> np.uint64(32)
         return replica * self.share + (mixed % np.uint64(self.share)).astype(np.int64)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from arterial.arrays import Array
+from arterial.network.hash_kernels import place_in
 
 Id = int | str
 
@@ -185,12 +186,6 @@ class SlotTable:
 
 
 @njit(cache=True)
-def _place(key: int, size: int) -> int:
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed >> np.uint64(20)) & np.uint64(size - 1))  # type: ignore[return-value]
-
-
-@njit(cache=True)
 def _look_up(after: Array, keys: Array, slots: Array, wanted: Array, found: Array) -> int:
     missing = 0
     for i in range(len(wanted)):
@@ -198,7 +193,7 @@ def _look_up(after: Array, keys: Array, slots: Array, wanted: Array, found: Arra
         if 0 <= key < len(after):
             found[i] = after[key] - 1
         else:
-            place = _place(key, len(keys))
+            place = place_in(key, len(keys))
             while slots[place] != _UNUSED and (slots[place] == _DROPPED or keys[place] != key):
                 place = (place + 1) & (len(keys) - 1)
             found[i] = slots[place]
@@ -212,7 +207,7 @@ def _insert(after: Array, keys: Array, slots: Array, new: Array, new_slots: Arra
         if 0 <= new[i] < len(after):
             after[new[i]] = new_slots[i] + 1
         else:
-            place = _place(new[i], len(keys))
+            place = place_in(new[i], len(keys))
             while slots[place] != _UNUSED:
                 place = (place + 1) & (len(keys) - 1)
             keys[place] = new[i]
@@ -225,7 +220,7 @@ def _remove(after: Array, keys: Array, slots: Array, gone: Array) -> None:
         if 0 <= gone[i] < len(after):
             after[gone[i]] = 0
         else:
-            place = _place(gone[i], len(keys))
+            place = place_in(gone[i], len(keys))
             while slots[place] == _DROPPED or keys[place] != gone[i]:
                 place = (place + 1) & (len(keys) - 1)
             slots[place] = _DROPPED

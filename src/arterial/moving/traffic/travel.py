@@ -13,6 +13,8 @@ from numba import njit
 
 from arterial.arrays import Array
 from arterial.moving.traffic.city import SPEEDS, City, make_city
+from arterial.network.hash_kernels import mix
+from arterial.network.hashing import GOLDEN
 
 ROOM_METRES = 8.0
 """A road is full when there is an object for so many of its metres."""
@@ -226,18 +228,9 @@ def _advance(
             done[i] = 0.0
 
 
-@njit(cache=True)
-def _mixed(value: Array) -> Array:
-    """Splitmix64: well-spread bits of a counter."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: Array = value ^ (value >> np.uint64(31))
-    return mixed
-
-
 def _chances(seed: int, ids: Array, trips: Array | int, purpose: int) -> Array:
     """A number in [0, 1) for each object, trip and purpose."""
-    mixed = _mixed(ids.astype(np.uint64) + np.uint64((seed * 0x9E3779B97F4A7C15 + purpose) % 2**64))
-    mixed = _mixed(mixed + np.asarray(trips, np.uint64) * np.uint64(0xD1B54A32D192ED03))
+    mixed = mix(ids.astype(np.uint64) + np.uint64((seed * GOLDEN + purpose) % 2**64))
+    mixed = mix(mixed + np.asarray(trips, np.uint64) * np.uint64(0xD1B54A32D192ED03))
     chances: Array = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return chances
