@@ -27,7 +27,7 @@ from arterial.engine.plan.compile import compile_network
 from arterial.engine.run.run import Settings, run
 from arterial.engine.run.statistics import Statistics
 from arterial.engine.spark.session import spark_session
-from arterial.engine.transport.packing import pack_note, unpack_note
+from arterial.engine.transport.rows import pack_report, unpack_report
 from arterial.network.network import NetworkValue
 from arterial.network.train import END, Train
 from benchmarks.figure import Figure
@@ -287,7 +287,7 @@ def _empty_steps(spark: SparkSession, folder: Path) -> list[Figure]:
 
 
 def _counting(network: NetworkValue) -> float:
-    """Seconds that counting takes in a step, in all tasks and on the driver: around boxes, as receipts, adding up."""
+    """Seconds that counting takes in a step, in all tasks and on the driver: around boxes, as reports, adding up."""
     plan = compile_network(network, SHARDS)
     boxes = {box.name: [dict.fromkeys(box.inputs, 7), dict.fromkeys(box.outputs, 7), 0.1] for box in network.boxes}
     said = {"step": 1, "level": 0, "slot": 0, "seconds": 0.1, "delay": 0.2, "boxes": boxes, "rejects": 0, "worker": 1}
@@ -300,7 +300,7 @@ def _counting(network: NetworkValue) -> float:
             began = time.perf_counter()
             counts = Counts({"in": len(train)}, {"out": len(train)})
             counts.seconds = time.perf_counter() - began
-        total.add_step([unpack_note(pack_note(said))[0] for _ in range(tasks)], 0.1)
+        total.add_step([unpack_report(pack_report(said))[0] for _ in range(tasks)], 0.1)
 
     began = time.perf_counter()
     for _ in range(1000):

@@ -1,11 +1,13 @@
 """Every mistake that a user can make is an `ArterialError`; the commands print its message and no traceback.
 
-A message says where (network, box, file:line), what was expected, what came, and what to do next.
+A message says where (network, box, file:line), what was expected, what came, and what to do next. Elsewhere:
+`sql.mistake` has the errors of a query's text, `engine.host.failures` what happens when a box fails on a tuple, and
+`engine.spark.errors` brings an error from a task to the user.
 """
 
 
 class ArterialError(Exception):
-    """The root of all errors that are a user's to mend."""
+    """The root of all errors that a user can fix."""
 
 
 class DataError(ArterialError):

@@ -7,20 +7,19 @@ import polars as pl
 import pytest
 
 from arterial.engine.plan.plan import Channel, Merge, Route, Where
-from arterial.engine.transport.packing import (
-    FRAME,
-    NOTE,
-    Consignment,
-    address,
-    pack,
-    pack_chunk,
-    pack_note,
-    unpack,
-    unpack_chunk,
-    unpack_note,
-)
+from arterial.engine.state.chunks import pack_chunk, unpack_chunk
 from arterial.engine.transport.parcels import Parcel
-from arterial.engine.transport.pieces import PIECE_BYTES, cut, whole
+from arterial.engine.transport.rows import (
+    FRAME,
+    PIECE_BYTES,
+    REPORT,
+    address_of,
+    cut,
+    pack_report,
+    unpack_report,
+    whole,
+)
+from arterial.engine.transport.shipments import Shipment, pack, unpack
 from arterial.network.box import Stream
 from arterial.network.network import Port
 from arterial.network.schema import Schema
@@ -56,14 +55,14 @@ CHANNELS = {
 }
 
 
-def test_a_consignment_comes_back_as_it_was() -> None:
+def test_a_shipment_comes_back_as_it_was() -> None:
     parcels = (
         Parcel(7, 0, 1, Train(FRAME_OF_ALL, 3)),
         Parcel(7, 1, 1, Train(SCHEMA.empty(), BEGIN)),
         Parcel(7, 2, 1, Train(FRAME_OF_ALL.filter(pl.col("a").is_null()), END)),
     )
-    packed = b"".join(pack(Consignment(12, 0, 3.5, parcels), CHANNELS))
-    assert address(packed) == (0, 1)
+    packed = b"".join(pack(Shipment(12, 0, 3.5, parcels), CHANNELS))
+    assert address_of(packed) == (0, 1)
     got = unpack(packed, CHANNELS)
     assert (got.step, got.level, got.born) == (12, 0, 3.5)
     for one, other in zip(got.parcels, parcels, strict=True):
@@ -79,7 +78,7 @@ def test_a_consignment_comes_back_as_it_was() -> None:
 
 def test_columns_in_another_order_are_put_right() -> None:
     parcel = Parcel(7, 0, 0, Train(FRAME_OF_ALL.select(reversed(FRAME_OF_ALL.columns)), 3))
-    (got,) = unpack(b"".join(pack(Consignment(1, 0, 0.0, (parcel,)), CHANNELS)), CHANNELS).parcels
+    (got,) = unpack(b"".join(pack(Shipment(1, 0, 0.0, (parcel,)), CHANNELS)), CHANNELS).parcels
     assert got.train.tuples.equals(FRAME_OF_ALL, null_equal=True)
 
 
@@ -90,7 +89,7 @@ def test_a_few_texts_of_a_large_train_are_small() -> None:
         {"time": range(10_000), "text": [f"a text that is longer than twelve bytes {i}" for i in range(10_000)]}
     )
     parcel = Parcel(7, 0, 0, Train(large.filter(pl.col("time") % 1000 == 0), 3))
-    assert len(b"".join(pack(Consignment(1, 0, 0.0, (parcel,)), channels))) < 3000
+    assert len(b"".join(pack(Shipment(1, 0, 0.0, (parcel,)), channels))) < 3000
 
 
 @pytest.mark.parametrize(
@@ -115,11 +114,11 @@ def test_a_chunk_comes_back_as_it_was(chunk: pl.DataFrame | dict[str, np.ndarray
             assert np.array_equal(got[name], array)
 
 
-def test_notes() -> None:
-    for magic in (NOTE, FRAME):
-        packed = pack_note({"step": 3}, b"abc", magic)
-        assert address(packed) == (-1, 0)
-        said, payload = unpack_note(packed)
+def test_reports() -> None:
+    for kind in (REPORT, FRAME):
+        packed = pack_report({"step": 3}, b"abc", kind)
+        assert address_of(packed) == (-1, 0)
+        said, payload = unpack_report(packed)
         assert said == {"step": 3}
         assert payload.to_pybytes() == b"abc"
 
@@ -143,7 +142,7 @@ def test_narrow_columns_come_back_wide(kind: str, spread: str) -> None:
     column = whole != 0 if kind == "bool" else whole.cast(schema["value"].polars)
     tuples = pl.DataFrame({"time": order, "value": column})
     channels = {7: Channel(7, Port("a", "out"), Stream(schema, "time"), -1, 0, Where.ONE, Route.FIRST, Merge.SEQUENCE)}
-    packed = b"".join(pack(Consignment(1, 0, 0.0, (Parcel(7, 0, 0, Train(tuples, 3)),)), channels))
+    packed = b"".join(pack(Shipment(1, 0, 0.0, (Parcel(7, 0, 0, Train(tuples, 3)),)), channels))
     (got,) = unpack(packed, channels).parcels
     assert got.train.tuples.equals(tuples, null_equal=True)
     assert got.train.tuples.schema == tuples.schema
@@ -153,9 +152,9 @@ def test_narrow_columns_come_back_wide(kind: str, spread: str) -> None:
 
 def test_long_rows_go_in_pieces() -> None:
     long, other = bytes(range(256)) * 10_000, bytes(3_000_000)
-    pieces = [*cut(long, 2, 7, sender=1), *cut(other, 2, 7, sender=4)]
+    pieces = [*cut(long, (2, 7), sender=1), *cut(other, (2, 7), sender=4)]
     assert max(map(len, pieces)) < PIECE_BYTES + 64
-    assert {address(piece) for piece in pieces} == {(2, 7)}
+    assert {address_of(piece) for piece in pieces} == {(2, 7)}
     assert whole([*pieces[::2], b"AC1\nshort", *pieces[1::2]]) == [b"AC1\nshort", long, other]
     with pytest.raises(AssertionError, match="1 pieces from 4 did not arrive"):
         whole(pieces[:-1])

@@ -13,7 +13,7 @@ from arterial.engine.host.failures import FAIL, Reject
 from arterial.engine.host.level import Counts, Outcome, run_level
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.plan.plan import HEAD, Plan
-from arterial.engine.transport.packing import pack_chunk, unpack_chunk
+from arterial.engine.state.chunks import pack_chunk, unpack_chunk
 from arterial.engine.transport.parcels import Parcel
 from arterial.network.network import NetworkValue, Port
 from arterial.network.slots import pieces, split

@@ -24,6 +24,7 @@ from arterial.engine.run.lock import lock_checkpoint, note_owner
 from arterial.engine.run.manifest import Made, check_manifest, write_manifest
 from arterial.engine.run.statistics import Statistics
 from arterial.engine.run.versions import check_successor, keep_network, kept_networks, offer
+from arterial.engine.spark.errors import as_run_error
 from arterial.engine.spark.frame_sink import FrameSink, frame_of
 from arterial.engine.spark.frame_source import FrameSource
 from arterial.engine.spark.levels import add_levels
@@ -31,11 +32,11 @@ from arterial.engine.spark.packed_work import PackedWork
 from arterial.engine.spark.session import spark_session
 from arterial.engine.spark.source import read_sources
 from arterial.engine.spark.task import fed_by
-from arterial.engine.spark.troubles import as_run_error
 from arterial.engine.spark.work import Work
 from arterial.engine.steering import control
 from arterial.engine.steering.offsets import ENDED, STOPPED
-from arterial.engine.transport.packing import NOTE, unpack_note, unpack_tuples
+from arterial.engine.transport.rows import REPORT, unpack_report
+from arterial.engine.transport.tuples import unpack_tuples
 from arterial.errors import ArterialError, RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import Train
@@ -122,7 +123,7 @@ class Run:
         self._after_step = after_step
         self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
         on_one_machine = str(session.sparkContext.master).startswith("local")
-        self._memory = MemoryFolder.make("handover") if on_one_machine else None
+        self._memory = MemoryFolder.make("shipments") if on_one_machine else None
         if self._memory:
             work = replace(work, memory=str(self._memory.path))
         self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
@@ -247,7 +248,7 @@ class Run:
         if framed:
             rows = rows.persist()
         try:
-            receipts = self._take_notes(rows)
+            reports = self._take_reports(rows)
             for name, sink in framed.items():
                 schema = self.plan.network.streams[fed_by(self._work, name)].schema
                 assert sink.function is not None
@@ -257,30 +258,30 @@ class Run:
                 rows.unpersist()
             if self._memory:
                 self._memory.empty()
-        if not receipts:
+        if not reports:
             # Spark runs a first step even for a source that is paused and gives nothing; it is none of ours.
             return
         if self._after_step:
-            self._after_step(receipts[0]["step"])
+            self._after_step(reports[0]["step"])
         now = time.perf_counter()
-        self.statistics.add_step(receipts, now - self._step_began)
+        self.statistics.add_step(reports, now - self._step_began)
         self._step_began = now
 
-    def _take_notes(self, rows: DataFrame) -> list[Mapping[str, Any]]:
-        receipts: list[Mapping[str, Any]] = []
+    def _take_reports(self, rows: DataFrame) -> list[Mapping[str, Any]]:
+        reports: list[Mapping[str, Any]] = []
         framed = any(sink.to_frame for sink in self._work.sinks.values())
-        for row in (rows.filter(f"substring(packed, 1, 4) = X'{NOTE.hex()}'") if framed else rows).collect():
+        for row in (rows.filter(f"substring(packed, 1, 4) = X'{REPORT.hex()}'") if framed else rows).collect():
             packed = bytes(row.packed)
-            assert packed[:4] == NOTE, "a consignment missed its level"
-            said, payload = unpack_note(packed)
+            assert packed[:4] == REPORT, "a shipment missed its level"
+            said, payload = unpack_report(packed)
             if "deliver" in said:
                 name, work = said["deliver"], self._works[said["version"]]
                 schema = work.plan.network.streams[fed_by(work, name)].schema
                 train = Train(unpack_tuples(payload, schema), said["through"])
                 work.sinks[name].write(Delivery(name, said["step"], said["slot"], train))
             else:
-                receipts.append(said)
-        return receipts
+                reports.append(said)
+        return reports
 
     def _watch(self) -> None:
         """Wait for the end of the query, or for the markers by which it says that it can be ended."""

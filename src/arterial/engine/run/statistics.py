@@ -34,7 +34,7 @@ class BoxStatistics:
 
 
 class Statistics:
-    """Adds up the receipts of all tasks. Many threads may read it while the run goes on."""
+    """Adds up the reports of all tasks. Many threads may read it while the run goes on."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -50,20 +50,20 @@ class Statistics:
         self.step_seconds = 0.0
         self.delay = 0.0
 
-    def add_step(self, receipts: list[Mapping[str, Any]], seconds: float) -> None:
-        """Take in the receipts of one step."""
+    def add_step(self, reports: list[Mapping[str, Any]], seconds: float) -> None:
+        """Take in the reports of one step."""
         with self._lock:
             self.steps += 1
             self.step_seconds = seconds
             self._last = {}
             delays = []
-            for receipt in receipts:
-                self.step = max(self.step, receipt["step"])
-                self.rejects += receipt["rejects"]
-                self._waiting.update(receipt.get("waiting", {}))
-                delays.append(receipt["delay"])
-                for name, (tuples_in, tuples_out, cost) in receipt["boxes"].items():
-                    self._add_box(name, tuples_in, tuples_out, cost, receipt["delay"])
+            for report in reports:
+                self.step = max(self.step, report["step"])
+                self.rejects += report["rejects"]
+                self._waiting.update(report.get("waiting", {}))
+                delays.append(report["delay"])
+                for name, (tuples_in, tuples_out, cost) in report["boxes"].items():
+                    self._add_box(name, tuples_in, tuples_out, cost, report["delay"])
             self.delay = max(delays, default=0.0)
 
     def follow(self, plan: Plan) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from arterial.connectors.sink import Delivery, Sink
-from arterial.engine.transport.packing import FRAME, arrow_schema, unpack_note, unpack_tuples
+from arterial.engine.transport.rows import FRAME, unpack_report
+from arterial.engine.transport.tuples import arrow_schema, unpack_tuples
 from arterial.network.schema import Schema, Type
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def frame_of(rows: DataFrame, output: str, schema: Schema) -> DataFrame:
     def tuples(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for packed in batch.column(1):
-                said, payload = unpack_note(packed.as_py())
+                said, payload = unpack_report(packed.as_py())
                 if said["frame"] == output and len(payload):
                     table = unpack_tuples(payload, schema).to_arrow()
                     yield from table.cast(

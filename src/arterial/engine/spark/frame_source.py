@@ -18,12 +18,12 @@ import polars as pl
 import pyarrow as pa
 
 from arterial.engine.plan.compile import raw_port
-from arterial.engine.spark.crossing import errors_for_the_driver
+from arterial.engine.spark.errors import errors_for_the_driver
 from arterial.engine.spark.packed_work import ROW_SCHEMA, PackedWork
 from arterial.engine.spark.task import record_batch
-from arterial.engine.transport.packing import Consignment
 from arterial.engine.transport.parcels import Parcel
 from arterial.engine.transport.rows import to_rows
+from arterial.engine.transport.shipments import Shipment
 from arterial.errors import RunError
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, Train
@@ -39,7 +39,7 @@ class FrameSource:
     frame: DataFrame
 
     def rows(self, source: str, schema: Schema, work: PackedWork) -> DataFrame:
-        """The frame's rows as consignments for slot 0."""
+        """The frame's rows as shipments for slot 0."""
         if not self.frame.isStreaming:
             raise RunError(f"source {source!r}: the DataFrame is not a stream; read it with spark.readStream")
         missing = [name for name in schema.names if name not in self.frame.columns]
@@ -74,6 +74,6 @@ def _pack(
         tuples = frame.cast(pl.Schema(schema.polars()))
         sender = (context.partitionId() << 20) + number
         parcel = Parcel(channel.number, sender, 0, Train(tuples, BEGIN))
-        consignment = Consignment(step, 0, time.time(), (parcel,), work.version)
-        rows = to_rows(consignment, sender, work.channels, work.memory)
+        shipment = Shipment(step, 0, time.time(), (parcel,), work.version)
+        rows = to_rows(shipment, sender, work.channels, work.memory)
         yield record_batch([(work.keys[0], row) for row in rows])

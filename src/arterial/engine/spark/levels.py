@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from arterial.engine.spark.crossing import errors_for_the_driver
+from arterial.engine.spark.errors import errors_for_the_driver
 from arterial.engine.spark.packed_work import ROW_SCHEMA, PackedWork
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ It lies in files beside the checkpoint, and tasks carry only where: Spark sends 
 cannot send more than a megabyte to a source.
 
 Spark starts several short-lived Python processes for a query, and each unpickles what it is given. So this module, and
-those of what Spark holds (`datasource`, `step`), import little; the boxes are loaded where they run.
+those of what Spark holds (`source`, `levels`), import little; the boxes are loaded where they run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arterial.engine.spark.work import Work
 
 ROW_SCHEMA = "slot int, packed binary"
-"""A row of Spark: the integer that stands for a slot, and a consignment or a note."""
+"""A row of Spark: the integer that stands for a slot, and a shipment or a report."""
 
 _works: dict[tuple[str, int], Work] = {}
 _sources: dict[str, Mapping[str, Source]] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from arterial.engine.spark.crossing import errors_for_the_driver
+from arterial.engine.spark.errors import errors_for_the_driver
 from arterial.engine.spark.packed_work import ROW_SCHEMA, PackedWork
 from arterial.engine.steering.control import read_control
 

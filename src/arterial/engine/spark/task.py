@@ -18,9 +18,10 @@ from arterial.engine.plan.plan import HEAD
 from arterial.engine.spark.packed_work import PackedWork
 from arterial.engine.spark.work import Work
 from arterial.engine.state.slot_state import SlotState, Store
-from arterial.engine.transport.packing import FRAME, NOTE, Consignment, address, pack_note, pack_tuples
 from arterial.engine.transport.parcels import Parcel
-from arterial.engine.transport.rows import from_rows, to_rows
+from arterial.engine.transport.rows import FRAME, REPORT, address_of, from_rows, pack_report, to_rows
+from arterial.engine.transport.shipments import Shipment
+from arterial.engine.transport.tuples import pack_tuples
 from arterial.errors import RunError
 from arterial.network.network import Port
 from arterial.network.state import MemoryState, State
@@ -56,7 +57,7 @@ def run_head(work: Work, step: Step, spans: Mapping[str, Span], waiting: Mapping
 
 def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes], store: Store) -> list[Row]:
     """Run a level in the slot that a key of Spark stands for; what is for other levels passes."""
-    addresses = [address(packed) for packed in arrived]
+    addresses = [address_of(packed) for packed in arrived]
     sent = [(key, packed) for packed, (to, _) in zip(arrived, addresses, strict=True) if to != level]
     versions = [version for to, version in addresses if to == level]
     if not versions:
@@ -66,10 +67,10 @@ def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes]
     to_here = [packed for packed, (to, _) in zip(arrived, addresses, strict=True) if to == level]
     mine = from_rows(to_here, work.channels, work.memory)
     state = SlotState((work.run, level, slot), store, Path(work.chunks) / f"{level:03d}-{slot:03d}")
-    step = Step(mine[0].step, slot, min(consignment.born for consignment in mine))
+    step = Step(mine[0].step, slot, min(shipment.born for shipment in mine))
     began = time.perf_counter()
-    parcels = [parcel for consignment in mine for parcel in consignment.parcels]
-    sources = _read(work, {name: span for consignment in mine for name, span in consignment.spans.items()}, slot)
+    parcels = [parcel for shipment in mine for parcel in shipment.parcels]
+    sources = _read(work, {name: span for shipment in mine for name, span in shipment.spans.items()}, slot)
     outcome = run_level(work.plan, level, slot, parcels, state.of, sources=sources, policy=work.policy)
     return sent + _hand_on(work, level, step, outcome, began, state.save())
 
@@ -115,13 +116,13 @@ def _hand_on(
             }
             schema = work.plan.network.streams[fed_by(work, output)].schema
             payload = pack_tuples(train.tuples, schema) if len(train) else b""
-            rows.append((work.keys[step.slot], pack_note(label, payload, FRAME if sink.to_frame else NOTE)))
+            rows.append((work.keys[step.slot], pack_report(label, payload, FRAME if sink.to_frame else REPORT)))
         else:
             sink.write(delivery)
     if outcome.rejects:
         _write_rejects(work, level, step, outcome.rejects)
-    rows += _consignments(work, level, step, outcome.parcels, spans or {})
-    rows.append((work.keys[step.slot], pack_note(_receipt(level, step, outcome, began, said))))
+    rows += _shipments(work, level, step, outcome.parcels, spans or {})
+    rows.append((work.keys[step.slot], pack_report(_report(level, step, outcome, began, said))))
     return rows
 
 
@@ -130,10 +131,8 @@ def fed_by(work: Work, box: str) -> Port:
     return next(iter(work.plan.network.arrivals(work.plan.network.box(box)).values()))
 
 
-def _consignments(
-    work: Work, from_level: int, step: Step, parcels: list[Parcel], spans: Mapping[str, Span]
-) -> list[Row]:
-    """All that goes to the same slot of the same level, in one consignment; spans are for this slot of level 0."""
+def _shipments(work: Work, from_level: int, step: Step, parcels: list[Parcel], spans: Mapping[str, Span]) -> list[Row]:
+    """All that goes to the same slot of the same level, in one shipment; spans are for this slot of level 0."""
     together: dict[tuple[int, int], list[Parcel]] = {(0, step.slot): []} if spans else {}
     for parcel in parcels:
         together.setdefault((work.channels[parcel.channel].to_level, parcel.receiver), []).append(parcel)
@@ -141,12 +140,12 @@ def _consignments(
     rows: list[Row] = []
     for (level, receiver), some in together.items():
         reads = spans if (level, receiver) == (0, step.slot) else {}
-        consignment = Consignment(step.number, level, step.born, tuple(some), work.version, reads)
-        rows += [(work.keys[receiver], row) for row in to_rows(consignment, sender, work.channels, work.memory)]
+        shipment = Shipment(step.number, level, step.born, tuple(some), work.version, reads)
+        rows += [(work.keys[receiver], row) for row in to_rows(shipment, sender, work.channels, work.memory)]
     return rows
 
 
-def _receipt(level: int, step: Step, outcome: Outcome, began: float, said: Mapping[str, object]) -> dict[str, object]:
+def _report(level: int, step: Step, outcome: Outcome, began: float, said: Mapping[str, object]) -> dict[str, object]:
     return {
         "step": step.number,
         "level": level,

@@ -27,7 +27,7 @@ class Work:
     version: int = 1
     """The version of the network; see `versions`."""
     memory: str = ""
-    """The folder in shared memory where long consignments are handed over; empty if tasks run on several machines."""
+    """The folder in shared memory for long shipments; empty if tasks run on several machines."""
     channels: Mapping[int, Channel] = field(init=False)
     keys: tuple[int, ...] = field(init=False)
 

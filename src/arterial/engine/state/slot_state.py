@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from arterial.engine.state.chunk_files import ChunkFiles, file_name, new_stamp
-from arterial.engine.transport.packing import pack_chunk, unpack_chunk
+from arterial.engine.state.chunks import pack_chunk, unpack_chunk
 from arterial.network.state import Chunk
 
 INLINE_BYTES = 4096

@@ -1,5 +1,7 @@
-"""How trains travel between slots: parcels through channels, packed as bytes, in rows or in shared memory.
+"""How trains travel between slots.
 
-Others import `parcels` (send and receive), `packing` (trains as bytes) and `rows` (bytes as rows of Spark). Begin with
+A *parcel* is a train from one slot to another through a channel (`parcels`: send and receive). A *shipment* is all
+parcels from one slot to another in a step, as bytes (`shipments`, made of `tuples` and `framing`). A shipment crosses
+Spark as rows, and so do the *reports* of tasks to the driver (`rows`). Others import all of these. Begin with
 `parcels`.
 """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from arterial.engine.spark.troubles import as_run_error
+from arterial.engine.spark.errors import as_run_error
 from arterial.errors import DataError
 from arterial.linearroad.application.inputs import Input, StoredInput
 from arterial.linearroad.application.live.input import CHECK_SECONDS, SpooledInput

@@ -1,4 +1,4 @@
-"""Consignments handed over in shared memory, and the folders there."""
+"""Shipments in shared memory and as rows, and the folders in shared memory."""
 
 from __future__ import annotations
 
@@ -22,12 +22,18 @@ from arterial.engine.host.inprocess import InProcess
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.run.run import Settings, run
 from arterial.engine.spark.work import Work
-from arterial.engine.transport import handover
-from arterial.engine.transport.handover import LEAST_BYTES, TICKET
-from arterial.engine.transport.packing import Consignment, address
+from arterial.engine.transport import rows as transport_rows
 from arterial.engine.transport.parcels import Parcel
-from arterial.engine.transport.pieces import PIECE, PIECE_BYTES
-from arterial.engine.transport.rows import from_rows, to_rows
+from arterial.engine.transport.rows import (
+    IN_MEMORY,
+    LEAST_IN_MEMORY,
+    PIECE,
+    PIECE_BYTES,
+    address_of,
+    from_rows,
+    to_rows,
+)
+from arterial.engine.transport.shipments import Shipment
 from arterial.network.network import NetworkValue
 from arterial.network.train import END, Train
 from arterial.storage.shared_memory import MemoryFolder
@@ -60,24 +66,24 @@ def _work(memory: str) -> Work:
     return Work("run", compile_network(_network(), 2), {}, {}, FAIL, rejects="", chunks="", memory=memory)
 
 
-def _consignment(work: Work, count: int) -> Consignment:
+def _shipment(work: Work, count: int) -> Shipment:
     (number,) = work.channels
-    return Consignment(4, 0, 1.5, (Parcel(number, 0, 1, Train(_reports(count), 99)),), 3)
+    return Shipment(4, 0, 1.5, (Parcel(number, 0, 1, Train(_reports(count), 99)),), 3)
 
 
-def _check(got: Consignment, expected: Consignment) -> None:
+def _check(got: Shipment, expected: Shipment) -> None:
     assert (got.step, got.level, got.born, got.version) == (4, 0, 1.5, 3)
     assert got.parcels[0].train.through == 99
     assert got.parcels[0].train.tuples.equals(expected.parcels[0].train.tuples)
 
 
-def test_long_ones_lie_in_memory_and_a_ticket_goes(folder: MemoryFolder) -> None:
+def test_long_ones_lie_in_memory_and_a_row_names_them(folder: MemoryFolder) -> None:
     work = _work(str(folder.path))
-    sent = _consignment(work, 50_000)
+    sent = _shipment(work, 50_000)
     (row,) = to_rows(sent, 0, work.channels, work.memory)
-    assert row[:4] == TICKET
+    assert row[:4] == IN_MEMORY
     assert len(row) < 100
-    assert address(row) == (0, 3)
+    assert address_of(row) == (0, 3)
     for _ in range(2):  # a task that is repeated finds it again
         (got,) = from_rows([row], work.channels, work.memory)
         _check(got, sent)
@@ -89,16 +95,16 @@ def test_long_ones_lie_in_memory_and_a_ticket_goes(folder: MemoryFolder) -> None
 
 def test_short_ones_go_as_they_are(folder: MemoryFolder) -> None:
     work = _work(str(folder.path))
-    sent = _consignment(work, LEAST_BYTES // 100)
+    sent = _shipment(work, LEAST_IN_MEMORY // 100)
     (row,) = to_rows(sent, 0, work.channels, work.memory)
-    assert row[:4] not in (TICKET, PIECE)
+    assert row[:4] not in (IN_MEMORY, PIECE)
     _check(from_rows([row], work.channels, work.memory)[0], sent)
     assert [path.name for path in folder.path.iterdir()] == ["lock"]
 
 
 def test_without_memory_they_go_in_pieces() -> None:
     work = _work("")
-    sent = _consignment(work, 300_000)
+    sent = _shipment(work, 300_000)
     rows = to_rows(sent, 0, work.channels, work.memory)
     assert len(rows) > 1
     assert max(map(len, rows)) < PIECE_BYTES + 64
@@ -107,8 +113,8 @@ def test_without_memory_they_go_in_pieces() -> None:
 
 def test_when_the_memory_is_full_they_go_in_pieces(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     work = _work(str(folder.path))
-    sent = _consignment(work, 300_000)
-    monkeypatch.setattr(handover, "has_room", lambda folder, size: False)
+    sent = _shipment(work, 300_000)
+    monkeypatch.setattr(transport_rows, "has_room", lambda folder, size: False)
     assert {row[:4] for row in to_rows(sent, 0, work.channels, work.memory)} == {PIECE}
     monkeypatch.undo()
 
@@ -148,21 +154,21 @@ def test_a_folder_whose_process_was_killed_is_removed(folder: MemoryFolder) -> N
 
 
 class InPieces(MemorySource):
-    """What delivers by slot is read where it is wanted; only others have something to hand over."""
+    """What delivers by slot is read where it is wanted; only others send anything."""
 
     def splits_by(self, key: tuple[str, ...]) -> bool:
         return False
 
 
-def test_a_run_hands_over_and_leaves_nothing(
+def test_a_run_uses_shared_memory_and_leaves_nothing(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handed_over: list[int] = []
+    in_memory: list[int] = []
     folders: set[Path] = set()
     empty = MemoryFolder.empty
 
     def watched(self: MemoryFolder) -> None:
-        handed_over.append(len([path for path in self.path.iterdir() if path.name != "lock"]))
+        in_memory.append(len([path for path in self.path.iterdir() if path.name != "lock"]))
         folders.add(self.path)
         empty(self)
 
@@ -178,6 +184,6 @@ def test_a_run_hands_over_and_leaves_nothing(
     expected = InProcess(_network(), ordered_sources=["reports"]).run([{"reports": train} for train in steps])["out"]
     order = ["time", "key"]
     assert sink.read().sort(order).equals(expected.sort(order))
-    assert handed_over == [4, 0, 4]  # each slot sends to each; ten tuples are too few
+    assert in_memory == [4, 0, 4]  # each slot sends to each; ten tuples are too few
     assert len(folders) == 1
     assert not any(path.exists() for path in folders)

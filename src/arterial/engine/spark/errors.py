@@ -1,14 +1,18 @@
-"""Errors of a run, unwrapped: from what Spark, Py4J and Python workers say to what a user can do about it."""
+"""Errors on their way from a task to the user: what Spark, Py4J and Python workers wrap around a message is removed."""
 
 from __future__ import annotations
 
+import base64
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from arterial.engine.spark.crossing import error_from_task
 from arterial.errors import ArterialError, RunError
 
 ERROR_FILE = "error.txt"
 
+_ERROR = re.compile(r"arterial-error<([A-Za-z0-9+/=]+)>")
 _KNOWN = (
     (
         "No space left on device",
@@ -25,14 +29,23 @@ _KNOWN = (
 )
 
 
+@contextmanager
+def errors_for_the_driver() -> Iterator[None]:
+    """In a task: turn an error that the user can fix into one whose message survives the way through Spark."""
+    try:
+        yield
+    except ArterialError as mistake:
+        message = base64.b64encode(str(mistake).encode()).decode()
+        raise RuntimeError(f"arterial-error<{message}>") from None
+
+
 def as_run_error(trouble: BaseException, folder: Path) -> ArterialError:
-    """The error to show for whatever ended a run; what Spark said in full goes to a file in the checkpoint."""
+    """On the driver: the error to show for what ended a run; all that Spark said goes to a file in the checkpoint."""
     if isinstance(trouble, ArterialError):
         return trouble
     text = f"{type(trouble).__name__}: {trouble}"
-    message = error_from_task(text)
-    if message is not None:
-        return RunError(message)
+    if found := _ERROR.search(text):
+        return RunError(base64.b64decode(found.group(1)).decode())
     kept = ""
     try:
         (folder / ERROR_FILE).write_text(text)
@@ -42,10 +55,10 @@ def as_run_error(trouble: BaseException, folder: Path) -> ArterialError:
     for sign, meaning in _KNOWN:
         if sign in text:
             return RunError(f"the run stopped: {meaning}{kept}")
-    return RunError(f"the run stopped: {_telling_line(text)}{kept}")
+    return RunError(f"the run stopped: {_main_line(text)}{kept}")
 
 
-def _telling_line(text: str) -> str:
+def _main_line(text: str) -> str:
     """The line that says most: the last one of a Python traceback, else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if not line.startswith(("at ", "File ", "Traceback")) and "Error: " in line]
