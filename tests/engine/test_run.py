@@ -202,9 +202,9 @@ def test_another_version_takes_over_between_two_trains(spark: SparkSession, tmp_
     assert running.wait(300)
     expected = InProcess(first).run(steps)["out"]
     schema = first.streams[next(iter(first.streams))]
-    assert _same(out.bind("out", schema).read(), expected)
+    assert _same(out.bind("out", schema, tmp_path).read(), expected)
     late = expected.filter(pl.col("time") >= 9)
-    assert _same(few.bind("few", schema).read(), late.filter(pl.col("value") % 2 != 0))
+    assert _same(few.bind("few", schema, tmp_path).read(), late.filter(pl.col("value") % 2 != 0))
 
 
 def test_a_poisoned_tuple_stops_the_run_or_is_set_aside(spark: SparkSession, tmp_path: Path) -> None:
@@ -269,7 +269,11 @@ def test_a_connection_point_keeps_what_it_should(spark: SparkSession, tmp_path: 
     steps = [step["in"] for step in trains(tuples, 5)]
     running = run(net.value, {"reports": MemorySource(steps)}, {}, tmp_path / "c", TWO, spark=spark)
     assert running.wait(300)
-    kept = TableSink(tmp_path / "c" / "points" / "point", 10).bind("point", net.value.streams[reports.port]).read()
+    kept = (
+        TableSink(tmp_path / "c" / "points" / "point", 10)
+        .bind("point", net.value.streams[reports.port], tmp_path)
+        .read()
+    )
     # The last train but one completed second 34; what is older may still be there if it shares a file with younger.
     assert 20 <= int(kept["time"].min()) <= 24
     assert _same(kept.filter(pl.col("time") >= 24), tuples.filter(pl.col("time") >= 24))

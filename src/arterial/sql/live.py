@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from arterial.connectors.file_sink import FileSink
 from arterial.connectors.file_source import FileSource
 from arterial.engine.host.inprocess import InProcess
 from arterial.errors import MachineError
@@ -143,6 +144,21 @@ class Parts:
         changes = pl.concat([self.stream.schema.empty(), *(pl.read_parquet(path) for path in paths)])
         changes = changes.filter(pl.col(self.stream.time).cast(pl.Int64) <= self.last)
         return changes.sort(self.stream.time, SIGN, maintain_order=True)
+
+
+@dataclass(frozen=True)
+class ToldParts(FileSink):
+    """Writes the changes of an answer as parts, and lets the driver look at them after each step."""
+
+    tell: Callable[[], None] | None = None
+
+    def commit(self, step: int) -> None:
+        """Look at what the step changed."""
+        assert self.tell is not None
+        self.tell()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "tell": None}
 
 
 def as_texts(changes: pl.DataFrame, stream: Stream, fractional: bool) -> pl.DataFrame:
