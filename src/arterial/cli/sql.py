@@ -275,7 +275,7 @@ def _run_on_spark(
     from arterial.engine.run.run import run as start
     from arterial.engine.spark.session import spark_session
     from arterial.sql.draw import ANSWER
-    from arterial.sql.live import Answer, Parts, ToldParts, answer_stream, last_instant, sources_for_spark
+    from arterial.sql.live import Answer, Parts, WatchedParts, answer_stream, last_instant, sources_for_spark
 
     stream, folder = answer_stream(net.value), checkpoint / ANSWER
     answer, parts = Answer(stream), Parts(folder, stream, last_instant(net.value, inputs))
@@ -294,7 +294,7 @@ def _run_on_spark(
         running = start(
             net.value,
             sources,
-            {ANSWER: ToldParts(folder, tell=tell)},
+            {ANSWER: WatchedParts(folder, after_step=tell)},
             checkpoint,
             Settings(shards),
             spark=session,

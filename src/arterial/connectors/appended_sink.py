@@ -13,7 +13,7 @@ from typing import IO
 
 from arterial.connectors.sink import Delivery, Sink
 from arterial.network.box import Stream
-from arterial.storage.appended import AppendedFiles, cannot_write
+from arterial.storage.appended import AppendedFiles, writing
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,10 @@ class AppendedSink(Sink):
             return
         part = self.files.part(self.kind, delivery.step, delivery.slot)
         draft = part.with_name(f".{part.name}.{os.getpid()}")
-        try:
+        with writing(part):
             with draft.open("wb") as file:
                 self.write_lines(delivery, file)
             draft.replace(part)
-        except OSError as fault:
-            draft.unlink(missing_ok=True)
-            raise cannot_write(part, fault) from None
 
     def commit(self, step: int) -> None:
         """Append the parts of the step, all outputs that share the files together."""

@@ -147,18 +147,17 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class ToldParts(FileSink):
-    """Writes the changes of an answer as parts, and lets the driver look at them after each step."""
+class WatchedParts(FileSink):
+    """Writes the changes of an answer as parts, and calls a function of the driver after each step."""
 
-    tell: Callable[[], None] | None = None
+    after_step: Callable[[], None] = lambda: None
 
     def commit(self, step: int) -> None:
-        """Look at what the step changed."""
-        assert self.tell is not None
-        self.tell()
+        """Call it."""
+        self.after_step()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "tell": None}
+        return {**self.__dict__, "after_step": None}  # it is the driver's own
 
 
 def as_texts(changes: pl.DataFrame, stream: Stream, fractional: bool) -> pl.DataFrame:

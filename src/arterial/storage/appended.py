@@ -40,7 +40,7 @@ class AppendedFiles:
             return
         self.folder = self.folder or folder
         journal = self.folder / JOURNAL
-        with self._writing():
+        with writing(next(iter(self.files.values()))):
             self.folder.mkdir(parents=True, exist_ok=True)
             if journal.exists():
                 said = json.loads(journal.read_text())
@@ -69,7 +69,7 @@ class AppendedFiles:
         """Append the parts of a step, unless that was done before, and remove them."""
         assert self.folder is not None
         parts = self.parts(step)
-        with self._writing():
+        with writing(next(iter(self.files.values()))):
             if parts and step > self.step:
                 for part in parts:
                     with self.files[_kind_of(part)].open("ab") as file, part.open("rb") as held:
@@ -87,20 +87,17 @@ class AppendedFiles:
         assert self.folder is not None
         return sorted(self.folder.glob(f"step-{step:09d}-*"))
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as fault:
-            raise cannot_write(Path(fault.filename or next(iter(self.files.values()))), fault) from None
 
-
-def cannot_write(path: Path, fault: OSError) -> RunError:
-    """Why a run cannot go on, and what to do."""
-    return RunError(
-        f"{path}: cannot be written: {fault.strerror or fault}. Nothing is lost: make room or fix the folder, then "
-        "start again with the same checkpoint."
-    )
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what a disk can refuse into an error that says why the run cannot go on, and what to do."""
+    try:
+        yield
+    except OSError as fault:
+        raise RunError(
+            f"{fault.filename or path}: cannot be written: {fault.strerror or fault}. Nothing is lost: make room or "
+            "fix the folder, then start again with the same checkpoint."
+        ) from None
 
 
 def _kind_of(part: Path) -> str:

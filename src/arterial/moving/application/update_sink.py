@@ -14,7 +14,6 @@ from arterial.connectors.appended_sink import AppendedSink
 from arterial.connectors.pace import Pace
 from arterial.connectors.sink import Delivery
 from arterial.moving.files.update_file import time_text, write_updates
-from arterial.storage.appended import cannot_write
 
 BIN = 0.01
 """Seconds by which delays are told apart."""
@@ -61,11 +60,7 @@ class UpdateSink(AppendedSink):
         """Append the updates of the step, and count how late they are, unless that was done before."""
         if step > self.files.step:
             for part in self.files.parts(step):
-                try:
-                    said = json.loads(part.with_suffix(NOTE).read_text())
-                except OSError as fault:
-                    raise cannot_write(part, fault) from None
-                self._count_delays(**said)
+                self._count_delays(**json.loads(part.with_suffix(NOTE).read_text()))
         super().commit(step)
 
     def delay(self, share: float) -> float:
