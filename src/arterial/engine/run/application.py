@@ -16,7 +16,7 @@ from typing import IO, Any
 from arterial.engine.run.lock import LOCK_FILE, lock_checkpoint, note_owner
 from arterial.engine.run.run import Run
 from arterial.engine.steering.control import write_whole
-from arterial.errors import MachineError, RunError
+from arterial.errors import ArterialError, MachineError, RunError
 
 SETTINGS_FILE = "settings.json"
 WARM_UP_STEPS = 12
@@ -65,12 +65,13 @@ class Application(ABC):
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is over; whether it is. Raises what ended it, if that was an error."""
-        over = True
         try:
             over = self._run.wait(seconds)
-        finally:
-            if over and not self.ended:
-                self.close()
+        except ArterialError:
+            self.close()
+            raise
+        if over and not self.ended:
+            self.close()
         return over
 
     def stop(self) -> None:
