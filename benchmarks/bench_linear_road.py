@@ -104,17 +104,16 @@ def _network_alone(folder: Path, core: int, replicas: int) -> int:
     """The network in this process, on some replicas: from the same files to the same lines of answers."""
     # A process is one of several on the machine, as Spark's workers are.
     os.environ["POLARS_MAX_THREADS"] = "1"
+    from arterial.connectors.pace import MAX, Pace
     from arterial.connectors.sink import Delivery
     from arterial.connectors.source import Part, Span
     from arterial.engine.host.inprocess import InProcess
     from arterial.engine.steering.offsets import plan_step
-    from arterial.linearroad.application.answer_sink import AnswerSink
-    from arterial.linearroad.application.clock import RunClock
-    from arterial.linearroad.application.feed import ROAD_KEY
+    from arterial.linearroad.application.answer_sink import answer_sinks
+    from arterial.linearroad.application.feed import REPORT_SCHEMA, ROAD_KEY
     from arterial.linearroad.application.inputs import StoredInput
     from arterial.linearroad.application.network import History, linear_road_network
     from arterial.linearroad.application.run import TRAIN_SIZE
-    from arterial.linearroad.formats.answers import TABLE_OF_TYPE
     from arterial.linearroad.formats.dialects import PAPER
     from arterial.linearroad.semantics.profiles import SPEC
     from arterial.network.train import END, Train, coupled
@@ -124,13 +123,14 @@ def _network_alone(folder: Path, core: int, replicas: int) -> int:
     stored = StoredInput(
         folder / "city", work=work, rejects=work / "rejects.csv", begin=0, until=FREE_UNTIL, times=replicas, disorder=0
     )
-    clock = RunClock(work / "clock.json", 0, math.inf)
-    feeds = stored.feeds(clock, 0)
+    pace = Pace(0, MAX)
+    feeds = {name: feed.bind(name, REPORT_SCHEMA, "time", work) for name, feed in stored.feeds(pace, 0).items()}
     apart = stored.replication
     history = folder / "history"
     network = linear_road_network(SPEC, History(history, history, apart.vid_step, apart.xway_step))
     host = InProcess(network, ordered_sources=["requests"], split_sources=["reports"])
-    sinks = {TABLE_OF_TYPE[kind]: AnswerSink(kind, PAPER, work, clock) for kind in PAPER.types}
+    sinks = answer_sinks(work, PAPER, work / "parts", pace)
+    next(iter(sinks.values())).files.open(work)
     before = {name: feed.begin() for name, feed in feeds.items()}
     step = reports = 0
     while any(progress.through != END for progress in before.values()):

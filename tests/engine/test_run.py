@@ -27,6 +27,8 @@ from arterial.engine.steering import control
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import BEGIN, END, Train
+from arterial.storage.appended import AppendedFiles
+from tests.engine.test_appended import CsvLines
 from tests.engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain, numbers, trains
 
 if TYPE_CHECKING:
@@ -202,9 +204,34 @@ def test_another_version_takes_over_between_two_trains(spark: SparkSession, tmp_
     assert running.wait(300)
     expected = InProcess(first).run(steps)["out"]
     schema = first.streams[next(iter(first.streams))]
-    assert _same(out.bind("out", schema).read(), expected)
+    assert _same(out.bind("out", schema, tmp_path).read(), expected)
     late = expected.filter(pl.col("time") >= 9)
-    assert _same(few.bind("few", schema).read(), late.filter(pl.col("value") % 2 != 0))
+    assert _same(few.bind("few", schema, tmp_path).read(), late.filter(pl.col("value") % 2 != 0))
+
+
+def test_a_file_that_grows_with_every_step(spark: SparkSession, tmp_path: Path) -> None:
+    """Appended by the driver, each line once, also across a stop; what is not committed is cut off."""
+    network = chain(Enter("in"), By("by"), Running("sum"), Leave("out"))
+    steps, out = trains(numbers(60), 6), tmp_path / "out.csv"
+
+    def start() -> Run:
+        source = {"in": MemorySource([step["in"] for step in steps])}
+        return run(network, source, {"out": CsvLines(AppendedFiles({"0": out}))}, tmp_path / "c", TWO, spark=spark)
+
+    running = start()
+    running.step(3)
+    _until(lambda: running.statistics.steps == 3)
+    running.stop()
+    before = out.read_bytes()
+    assert before
+    with out.open("ab") as file:
+        file.write(b"half of a st")
+    running = start()
+    running.resume()
+    assert running.wait(300)
+    assert out.read_bytes().startswith(before)
+    expected = InProcess(network).run(steps)["out"]
+    assert _same(pl.read_csv(out, has_header=False, schema=expected.schema), expected)
 
 
 def test_a_poisoned_tuple_stops_the_run_or_is_set_aside(spark: SparkSession, tmp_path: Path) -> None:
@@ -269,7 +296,11 @@ def test_a_connection_point_keeps_what_it_should(spark: SparkSession, tmp_path: 
     steps = [step["in"] for step in trains(tuples, 5)]
     running = run(net.value, {"reports": MemorySource(steps)}, {}, tmp_path / "c", TWO, spark=spark)
     assert running.wait(300)
-    kept = TableSink(tmp_path / "c" / "points" / "point", 10).bind("point", net.value.streams[reports.port]).read()
+    kept = (
+        TableSink(tmp_path / "c" / "points" / "point", 10)
+        .bind("point", net.value.streams[reports.port], tmp_path)
+        .read()
+    )
     # The last train but one completed second 34; what is older may still be there if it shares a file with younger.
     assert 20 <= int(kept["time"].min()) <= 24
     assert _same(kept.filter(pl.col("time") >= 24), tuples.filter(pl.col("time") >= 24))

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from arterial.connectors.pace import Pace, parse_speed
 from arterial.errors import ArterialError, DataError
 from arterial.linearroad.data.dataset import Data, open_data
 from arterial.linearroad.data.replicate import Replication
 from arterial.linearroad.drive.driver import FolderTarget, StreamTarget, TcpTarget, drive, target_of
-from arterial.linearroad.drive.pace import Pace, parse_speed
 
 LINES = [
     "0,0,1,50,0,0,0,3,16000,-1,-1,-1,-1,-1,-1",
@@ -137,7 +137,9 @@ def test_pace_sleeps_until_due() -> None:
         slept.append(seconds)
         now[0] += seconds
 
-    Pace(100.0, 10, 2.0).wait(14, clock=lambda: now[0], sleep=sleep)
+    pace = Pace(10, 2.0)
+    pace.start(100.0)
+    pace.wait(14, clock=lambda: now[0], sleep=sleep)
     assert slept == [2.0]
 
 

@@ -271,12 +271,11 @@ def _run_on_spark(
     net: Network, inputs: Mapping[str, Input], teller: Teller, checkpoint: Path, shards: int, master: str | None
 ) -> Answer:
     """Run it as a Spark streaming job; what it told before it was stopped is part of the answer, but not told again."""
-    from arterial.connectors.file_sink import FileSink
     from arterial.engine.run.run import Settings
     from arterial.engine.run.run import run as start
     from arterial.engine.spark.session import spark_session
     from arterial.sql.draw import ANSWER
-    from arterial.sql.live import Answer, Parts, answer_stream, last_instant, sources_for_spark
+    from arterial.sql.live import Answer, Parts, WatchedParts, answer_stream, last_instant, sources_for_spark
 
     stream, folder = answer_stream(net.value), checkpoint / ANSWER
     answer, parts = Answer(stream), Parts(folder, stream, last_instant(net.value, inputs))
@@ -295,11 +294,10 @@ def _run_on_spark(
         running = start(
             net.value,
             sources,
-            {ANSWER: FileSink(folder)},
+            {ANSWER: WatchedParts(folder, after_step=tell)},
             checkpoint,
             Settings(shards),
             spark=session,
-            after_step=lambda step: tell(),
         )
         try:
             running.wait()

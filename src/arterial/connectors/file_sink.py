@@ -30,18 +30,18 @@ class FileSink(Sink):
     merge: bool = False
     schema: Schema | None = None
 
-    def bind(self, output: str, stream: Stream) -> FileSink:
+    def bind(self, output: str, stream: Stream, folder: Path) -> FileSink:
         """Make the folder."""
         if self.format not in FORMATS:
             raise RunError(f"output {output!r}: the format is {self.format!r}; expected one of {', '.join(FORMATS)}")
-        folder = Path(self.folder).absolute()
+        own = Path(self.folder).absolute()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            own.mkdir(parents=True, exist_ok=True)
         except OSError as trouble:
-            raise RunError(f"output {output!r}: cannot make the folder {folder}: {trouble.strerror}") from None
-        if not os.access(folder, os.W_OK):
-            raise RunError(f"output {output!r}: no permission to write to {folder}")
-        return replace(self, folder=folder, schema=stream.schema)
+            raise RunError(f"output {output!r}: cannot make the folder {own}: {trouble.strerror}") from None
+        if not os.access(own, os.W_OK):
+            raise RunError(f"output {output!r}: no permission to write to {own}")
+        return replace(self, folder=own, schema=stream.schema)
 
     def write(self, delivery: Delivery) -> None:
         """Write the step's file, if there is anything to write."""

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from arterial.connectors.clean_csv import clean_csv, rejects_of
+from arterial.connectors.pace import Pace
 from arterial.connectors.source import Ask, Part, Progress, Source
 from arterial.errors import DataError
 from arterial.network.schema import Schema, Type
@@ -40,7 +41,7 @@ class FileSource(Source):
     schema: Schema | None = None
     time: str = ""
     said: tuple[str, ...] = ()
-    _started: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
+    _paces: list[Pace] = field(default_factory=list, compare=False, repr=False)
 
     def bind(self, name: str, schema: Schema, time: str, folder: Path) -> FileSource:
         """Find the files, check that they have the columns and the order, and make the index."""
@@ -124,16 +125,17 @@ class FileSource(Source):
         return int(begins[int(np.searchsorted(times, due, side="right"))]) - int(row)
 
     def _due(self, first: int, now: float) -> int | None:
-        """The time that the clock of a paced source shows, in the unit of the time column."""
+        """The last time that is due of a paced source, in the unit of the time column; the first call starts it."""
         if self.speed is None:
             return None
-        started = self._started.setdefault("wall", now)
-        base = self._started.setdefault("time", first)
-        unit = MICROSECONDS if self.schema is not None and self.schema[self.time] is Type.TIMESTAMP else 1
-        return int(base + (now - started) * self.speed * unit)
+        if not self._paces:
+            units = MICROSECONDS if self.schema is not None and self.schema[self.time] is Type.TIMESTAMP else 1
+            self._paces.append(Pace(first, self.speed, units))
+            self._paces[0].start(now)
+        return self._paces[0].last_due(now)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_started": {}}
+        return {**self.__dict__, "_paces": []}
 
 
 def find_files(path: Path, name: str) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
@@ -20,7 +21,7 @@ class MemorySink(Sink):
         self._schema: Schema | None = None
         self._parts: dict[tuple[int, int], pl.DataFrame] = {}
 
-    def bind(self, output: str, stream: Stream) -> MemorySink:
+    def bind(self, output: str, stream: Stream, folder: Path) -> MemorySink:
         """Remember the schema."""
         self._schema = stream.schema
         return self

@@ -1,9 +1,13 @@
-"""What a sink is to the engine: a thing that writes, in a task, what one step delivered to one output in one slot."""
+"""What a sink is to the engine: a thing that writes, in tasks, what each step delivers to an output, slot by slot.
+
+When all slots are done with a step the driver commits it: a sink that puts the slots' work together does so then.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from arterial.network.box import Stream
@@ -31,13 +35,22 @@ class Sink(ABC):
     to_frame: ClassVar[bool] = False
     """Whether the tuples go on through Spark, as a DataFrame."""
 
-    def bind(self, output: str, stream: Stream) -> Sink:
-        """This sink, checked and made ready for an output. Runs once, on the driver, at the start."""
+    def bind(self, output: str, stream: Stream, folder: Path) -> Sink:
+        """This sink, checked and made ready for an output; `folder` may keep files. Runs on the driver, at the start.
+
+        The checkpoint is locked by then, and no task runs.
+        """
         return self
 
     @abstractmethod
     def write(self, delivery: Delivery) -> None:
         """Write what arrived. Runs in a task, maybe twice for a step; the second time must change nothing."""
+
+    def commit(self, step: int) -> None:  # noqa: B027  (most sinks are done when their tasks are)
+        """All slots have written this step, and Spark has not committed it yet. Runs on the driver.
+
+        It runs for every step, also if nothing was delivered; maybe twice, and the second time must change nothing.
+        """
 
     def finish(self) -> None:  # noqa: B027  (most sinks have nothing to do then)
         """The run has come to its end. Runs on the driver."""

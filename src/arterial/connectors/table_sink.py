@@ -34,14 +34,14 @@ class TableSink(Sink):
     schema: Schema | None = None
     time: str = ""
 
-    def bind(self, output: str, stream: Stream) -> TableSink:
+    def bind(self, output: str, stream: Stream, folder: Path) -> TableSink:
         """Make the folder."""
-        folder = Path(self.folder).absolute()
+        own = Path(self.folder).absolute()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            own.mkdir(parents=True, exist_ok=True)
         except OSError as trouble:
-            raise RunError(f"connection point {output!r}: cannot make {folder}: {trouble.strerror}") from None
-        return replace(self, folder=folder, schema=stream.schema, time=stream.time)
+            raise RunError(f"connection point {output!r}: cannot make {own}: {trouble.strerror}") from None
+        return replace(self, folder=own, schema=stream.schema, time=stream.time)
 
     def write(self, delivery: Delivery) -> None:
         """Append the step's tuples, and remove what is too old by now."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from arterial.connectors.file_sink import FileSink
 from arterial.connectors.file_source import FileSource
 from arterial.engine.host.inprocess import InProcess
 from arterial.errors import MachineError
@@ -142,6 +143,20 @@ class Parts:
         changes = pl.concat([self.stream.schema.empty(), *(pl.read_parquet(path) for path in paths)])
         changes = changes.filter(pl.col(self.stream.time).cast(pl.Int64) <= self.last)
         return changes.sort(self.stream.time, SIGN, maintain_order=True)
+
+
+@dataclass(frozen=True)
+class WatchedParts(FileSink):
+    """Writes the changes of an answer as parts, and calls a function of the driver after each step."""
+
+    after_step: Callable[[], None] = lambda: None
+
+    def commit(self, step: int) -> None:
+        """Call it."""
+        self.after_step()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "after_step": None}  # it is the driver's own
 
 
 def as_texts(changes: pl.DataFrame, stream: Stream, fractional: bool) -> pl.DataFrame:

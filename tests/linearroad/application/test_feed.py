@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from arterial.connectors.pace import Pace
 from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.linearroad.application import originals
-from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.feed import FIRST_SIZE, LARGEST_SIZE, REPORT_SCHEMA, REQUEST_SCHEMA, ROAD_KEY
 from arterial.linearroad.application.inputs import StoredInput
 from arterial.linearroad.formats.line_writer import event_lines
@@ -39,7 +39,8 @@ def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def feeds(stored: StoredInput, tmp_path: Path) -> dict[str, Source]:
-    return stored.feeds(RunClock(tmp_path / "clock.json", 0, math.inf), 0)
+    feeds = stored.feeds(Pace(0, math.inf, path=tmp_path / "clock.json"), 0)
+    return {name: feed.bind(name, REPORT_SCHEMA, "time", tmp_path) for name, feed in feeds.items()}
 
 
 def wanted(stored: StoredInput, kind: str) -> pl.DataFrame:

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from arterial.connectors.pace import Pace
 from arterial.connectors.source import Ask, Part, Span
-from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.feed import ROAD_KEY
 from arterial.linearroad.application.live.feed import LiveFeed, LiveReportFeed, LiveRequestFeed
 from arterial.linearroad.application.live.spool import Spool, position
@@ -24,11 +24,11 @@ CITY = generate(5)
 
 
 def feeds(folder: Path, *, speed: float = math.inf, until: int | None = None) -> tuple[LiveFeed, LiveFeed, Spooler]:
-    clock = RunClock(folder / "clock.json", 0, speed)
+    pace = Pace(0, speed, path=folder / "clock.json")
     spool = Spool(folder / "spool")
-    taking = Spooler(spool, folder / "rejects.csv", clock, cleaner=Cleaner(), until=until, now=lambda: 1000.0)
-    one = LiveReportFeed(folder=spool.folder, clock=clock, until=until)
-    return one, LiveRequestFeed(folder=spool.folder, clock=clock, until=until), taking
+    taking = Spooler(spool, folder / "rejects.csv", pace, cleaner=Cleaner(), until=until, now=lambda: 1000.0)
+    one = LiveReportFeed(folder=spool.folder, pace=pace, until=until)
+    return one, LiveRequestFeed(folder=spool.folder, pace=pace, until=until), taking
 
 
 @pytest.mark.parametrize("until", [None, 200])

@@ -90,13 +90,14 @@ def test_a_finished_run_and_other_settings_are_refused(city: City, tmp_path: Pat
     options = RunOptions(data, tmp_path / "out", speed=math.inf, until=60, shards=2)
     run = LinearRoadRun(options, spark=spark)
     assert run.wait(200)
-    with pytest.raises(RunError, match="profile was spec and is walmart"):
-        LinearRoadRun(replace(options, profile="walmart"), spark=spark)
     with pytest.raises(RunError, match="another run"):
         LinearRoadRun(options, spark=spark)
     with pytest.raises(RunError, match="another run"):
         clear(options.out)
-    run.finish()
+    run.stop()
+    with pytest.raises(RunError, match="profile was spec and is walmart"):
+        LinearRoadRun(replace(options, profile="walmart"), spark=spark)
+    finished(options, spark)
     with pytest.raises(DataError, match="finished there already"):
         LinearRoadRun(options, spark=spark)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from arterial.linearroad.application.clock import RunClock
+from arterial.connectors.pace import Pace
 from arterial.linearroad.application.live.spool import KEPT_SECONDS, Spool, look, note_position, read_spool
 from arterial.linearroad.application.live.spooler import GRACE_SECONDS, Spooler
 from arterial.linearroad.data.clean_set import read_rejects
@@ -36,12 +36,12 @@ def spooler(
     disorder: int = 0,
     state: bytes | None = None,
 ) -> Spooler:
-    clock = RunClock(folder / "clock.json", 0, speed)
+    pace = Pace(0, speed, path=folder / "clock.json")
     moment = now or [0.0]
     return Spooler(
         Spool(folder / "spool"),
         folder / "rejects.csv",
-        clock,
+        pace,
         cleaner=Cleaner(disorder=disorder, file="test"),
         until=until,
         state=state,
@@ -133,7 +133,7 @@ def test_the_last_second_of_a_silent_sender_is_released_when_its_time_is_over(tm
     now = [1000.0]
     taking = spooler(tmp_path, speed=1.0, now=now)
     taking.feed(line(7, 1).encode())
-    assert taking.clock.pace.due(7) == 1000.0
+    assert taking.pace.due(7) == 1000.0
     now[0] = 1001.0 + GRACE_SECONDS - 0.01
     taking.check_silence()
     assert look(tmp_path / "spool").until == 7

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from arterial.connectors.pace import MAX
 from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear
 from arterial.linearroad.data.dataset import open_data
-from arterial.linearroad.drive.pace import MAX
 from arterial.linearroad.reference import Event, answer
 from arterial.linearroad.semantics.profiles import ProfileError
 from arterial.linearroad.validate import validate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arterial.linearroad.application.kernels.statistics import Levels
-from arterial.linearroad.application.kernels.tolls import Tariff, accident_ahead, quote_and_charge
+from arterial.linearroad.application.kernels.tolls import Tariff, accident_ahead, quote_and_charge, rows_are_there
 from arterial.linearroad.semantics.profiles import SPEC, WALMART
 
 
@@ -46,3 +46,10 @@ def test_quotes_and_charges() -> None:
     assert amount.tolist() == old[pred[leaving]].tolist()
     right = [(0 if lane[row] == 4 else toll[cell[row]]) if enters[row] else old[pred[row]] for row in range(size)]
     assert quote.tolist() == right
+
+
+def test_predecessors_that_are_not_there() -> None:
+    prev_seg = np.array([3, -1, 3, 3], np.int8)
+    for pred, there in (([0, -1, 1, 4], True), ([0, 99, 1, 4], True), ([0, -1, 1, 5], False), ([0, 0, -1, 1], False)):
+        assert rows_are_there(np.array(pred, np.int32), prev_seg, 5) == there
+    assert rows_are_there(np.empty(0, np.int32), np.empty(0, np.int8), 0)

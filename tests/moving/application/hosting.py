@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from arterial.connectors.pace import MAX, Pace
 from arterial.connectors.sink import Delivery
 from arterial.connectors.source import Part, Progress
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.steering.offsets import plan_step
-from arterial.moving.application.clock import AT_ONCE, EventClock
 from arterial.moving.application.feed import EventFeed
 from arterial.moving.application.network import UPDATES, QueryOptions, moving_network
 from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared, prepare
-from arterial.moving.application.update_sink import UpdateFile, UpdateSink
+from arterial.moving.application.update_sink import UpdateSink
 from arterial.network.train import END, Train
+from arterial.storage.appended import AppendedFiles
 
 
 def run_in_process(
@@ -22,10 +23,10 @@ def run_in_process(
     """Run a file; every few steps only the state's chunks, the journal and the positions survive."""
     rejects = out.with_name(out.name + ".rejects.csv")
     ready = prepare(events, work / "events", rejects=rejects, space=options.space, timeout=options.timeout)
-    clock = EventClock(work / "clock.json", 0, ready.ticks, AT_ONCE)
-    feeds = {which: EventFeed(ready, which, clock) for which in (OBJECTS, QUERIES)}
+    pace = Pace(0, MAX, ready.ticks)
+    feeds = {which: EventFeed(ready, which, pace) for which in (OBJECTS, QUERIES)}
     host = InProcess(moving_network(ready, options), ordered_sources=feeds)
-    sink, file = UpdateSink(work / "parts", ready.ticks), UpdateFile(out, work / "parts", clock)
+    sink = opened_sink(out, work, pace)
     at = {name: feed.begin() for name, feed in feeds.items()}
     step = 0
     while any(progress.through != END for progress in at.values()):
@@ -34,11 +35,18 @@ def run_in_process(
         delivered = host.step(trains)[UPDATES]
         for _ in range(2):  # a step may be run again
             sink.write(Delivery(UPDATES, step, 0, delivered))
-            file.append(step)
+            sink.commit(step)
         if step % restart_every == 0:
             host.restart()
             with out.open("ab") as torn:
                 torn.write(b"half a li")
-            file = UpdateFile(out, work / "parts", clock)
+            sink = opened_sink(out, work, pace)
         at, step = after, step + 1
     return ready
+
+
+def opened_sink(out: Path, work: Path, pace: Pace) -> UpdateSink:
+    """The sink of the updates, as at the start of a run."""
+    sink = UpdateSink(AppendedFiles({"0": out}, work / "parts"), pace=pace)
+    sink.files.open(work)
+    return sink

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from arterial.connectors.pace import MAX, Pace
 from arterial.connectors.source import Ask, Part
 from arterial.errors import DataError, RunError
-from arterial.moving.application.clock import AT_ONCE, EventClock
 from arterial.moving.application.feed import EventFeed
 from arterial.moving.application.network import QueryOptions
 from arterial.moving.application.prepare import OBJECTS, prepare
-from arterial.moving.application.update_sink import UpdateFile
 from arterial.moving.files.run import run_file
 from arterial.moving.queries.space import Space
 from arterial.network.train import END
-from tests.moving.application.hosting import run_in_process
+from tests.moving.application.hosting import opened_sink, run_in_process
 from tests.moving.test_run import line
 from tests.moving.worlds import random_world
 
@@ -85,13 +84,13 @@ def test_an_empty_file(tmp_path: Path) -> None:
 def test_instants_come_when_they_are_due(tmp_path: Path) -> None:
     (tmp_path / "events.csv").write_text("".join(f"{t},object,{i},0,0\n" for t in (5, 6, 8.5) for i in range(3)))
     ready = prepare(tmp_path / "events.csv", tmp_path / "x", rejects=tmp_path / "r", space=Space.PLANE, timeout=None)
-    clock = EventClock(tmp_path / "clock.json", int(ready.index()[0][0]), ready.ticks, 2.0)
-    assert (ready.ticks, clock.first) == (10, 50)
-    feed = EventFeed(ready, OBJECTS, clock, warm_up=1)
+    pace = Pace(int(ready.index()[0][0]), 2.0, ready.ticks, tmp_path / "clock.json")
+    assert (ready.ticks, pace.begin) == (10, 50)
+    feed = EventFeed(ready, OBJECTS, pace, warm_up=1)
     begin = feed.begin()
     warm = feed.plan(begin, Ask(0.0, 100))
     assert feed.read(begin, warm, Part(0, 1)).is_empty()
-    started = clock.due(50)
+    started = pace.due(50)
     first = feed.plan(warm, Ask(started, 100))
     assert feed.read(warm, first, Part(0, 1))["t"].to_list() == [50] * 3
     assert feed.plan(first, Ask(started + 0.4, 100)) == first
@@ -100,7 +99,7 @@ def test_instants_come_when_they_are_due(tmp_path: Path) -> None:
     assert (last.position["instant"], last.through) == (2, 60)
     last = feed.plan(last, Ask(started + 1.75, 4))
     assert last.through == END
-    assert EventFeed(ready, OBJECTS, EventClock(clock.path, 50, 10, AT_ONCE)).waiting(first, 0.0) is None
+    assert EventFeed(ready, OBJECTS, Pace(50, MAX, 10)).waiting(first, 0.0) is None
 
 
 def test_a_file_of_updates_that_was_cut(tmp_path: Path) -> None:
@@ -108,4 +107,4 @@ def test_a_file_of_updates_that_was_cut(tmp_path: Path) -> None:
     run_in_process(tmp_path / "events.csv", tmp_path / "out.csv", tmp_path / "work", QueryOptions(), train_size=60)
     (tmp_path / "out.csv").write_text("")
     with pytest.raises(RunError, match="shorter than the run left it"):
-        UpdateFile(tmp_path / "out.csv", tmp_path / "work" / "parts", EventClock(tmp_path / "c", 0, 1, AT_ONCE))
+        opened_sink(tmp_path / "out.csv", tmp_path / "work", Pace(0, MAX))

@@ -116,8 +116,8 @@ def test_the_folder_of_the_updates_is_gone_and_comes_back(tmp_path: Path, spark:
         running.wait()
     assert not running.ended
     (tmp_path / "sub").mkdir()
-    if running._file.size:
-        options.out.write_bytes(expected_updates(tmp_path, options.events)[: running._file.size])
+    if running._updates.size:
+        options.out.write_bytes(expected_updates(tmp_path, options.events)[: running._updates.size])
     run(options, spark)
     assert options.out.read_bytes() == expected_updates(tmp_path, options.events)
 

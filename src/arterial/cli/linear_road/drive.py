@@ -32,13 +32,13 @@ def drive(
 
     Second t is delivered whole, t seconds after the start. The record's times are seconds since 1970.
     """
+    from arterial.connectors.pace import parse_speed
     from arterial.errors import ArterialError
     from arterial.linearroad.data.dataset import open_data
     from arterial.linearroad.data.event_files import writing
     from arterial.linearroad.data.replicate import Replication
     from arterial.linearroad.drive.driver import drive as run_drive
     from arterial.linearroad.drive.driver import target_of
-    from arterial.linearroad.drive.pace import parse_speed
 
     factor = parse_speed(speed)
     opened = open_data(data)

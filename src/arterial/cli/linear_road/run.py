@@ -47,9 +47,9 @@ def run(
     Interrupt it as you like: the same command takes it up again where it was, and nothing is lost or doubled. The
     sender of live input then sends again, from the second that the run names, or from any before.
     """
+    from arterial.connectors.pace import parse_speed
     from arterial.linearroad.application.live.input import is_live
     from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear
-    from arterial.linearroad.drive.pace import parse_speed
 
     factor = parse_speed(speed)
     if force:

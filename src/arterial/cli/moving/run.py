@@ -64,8 +64,8 @@ def run(
     With --checkpoint it is a streaming job of Spark, which a kill -9 costs nothing: repeat the command. Without, the
     same kernels run in this process. The updates are the same, byte for byte.
     """
+    from arterial.connectors.pace import parse_speed
     from arterial.errors import DataError
-    from arterial.linearroad.drive.pace import parse_speed
     from arterial.moving.application.network import QueryOptions
     from arterial.moving.application.run import RunOptions, finished
     from arterial.moving.queries.space import Space

@@ -53,15 +53,15 @@ def bind_sources(network: NetworkValue, sources: Mapping[str, Any], folder: Path
     return bound
 
 
-def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], checkpoint: Path) -> dict[str, Sink]:
-    """The sinks, made ready; those of connection points too."""
+def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], folder: Path) -> dict[str, Sink]:
+    """The sinks, made ready; those of connection points too. `folder` is the engine's own in the checkpoint."""
     wanted = dict(sinks)
     for box in network.boxes:
         if isinstance(box, ConnectionPoint) and box.name not in wanted:
             stream = _arriving(network, box.name)
             retention = units(box.retention, stream.schema[stream.time], "retention")
-            wanted[box.name] = TableSink(checkpoint / POINTS / box.name, retention, box.storage_key)
-    return {name: sink.bind(name, _arriving(network, name)) for name, sink in wanted.items()}
+            wanted[box.name] = TableSink(folder.parent / POINTS / box.name, retention, box.storage_key)
+    return {name: sink.bind(name, _arriving(network, name), folder) for name, sink in wanted.items()}
 
 
 def _arriving(network: NetworkValue, box: str) -> Stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -74,13 +74,11 @@ def run(
     settings: Settings | None = None,
     *,
     spark: SparkSession | None = None,
-    after_step: Callable[[int], None] | None = None,
 ) -> Run:
     """Start a network, or go on from its checkpoint.
 
     `sources` says what stands behind every source of the network, `sinks` what is behind its outputs; what reaches an
     output without a sink is counted and let go. A connection point is kept in the checkpoint unless a sink says where.
-    `after_step` is called on the driver when all slots are done with a step, before Spark commits it: maybe twice.
     """
     settings = settings or Settings()
     check_bindings(network, sources, sinks, settings.policy, settings.train_size)
@@ -94,10 +92,10 @@ def run(
         plan = plan_run(network, settings.shards or int(session.sparkContext.defaultParallelism), own, frames)
         made = check_manifest(folder, plan)
         keep_network(folder, made.version, network)
-        ready = bind_sinks(network, sinks, folder.parent)
+        ready = bind_sinks(network, sinks, folder)
         rejects, chunks = str(folder / "rejects"), str(folder / "chunks")
         work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, rejects, chunks, made.version)
-        return Run(work, made.levels, frames, folder, settings, session, lock, after_step)
+        return Run(work, made.levels, frames, folder, settings, session, lock)
     except OSError as trouble:
         lock.close()
         raise as_run_error(trouble, folder) from None
@@ -118,9 +116,7 @@ class Run:
         settings: Settings,
         session: SparkSession,
         lock: IO[str],
-        after_step: Callable[[int], None] | None = None,
     ) -> None:
-        self._after_step = after_step
         self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
         on_one_machine = str(session.sparkContext.master).startswith("local")
         self._memory = MemoryFolder.make("shipments") if on_one_machine else None
@@ -212,7 +208,7 @@ class Run:
         version = self._work.version + 1
         outputs = {box.name for box in network.boxes}
         kept = {name: sink for name, sink in self._work.sinks.items() if name in outputs}
-        ready = {**bind_sinks(network, sinks or {}, self.checkpoint), **kept}
+        ready = {**bind_sinks(network, sinks or {}, self._folder), **kept}
         work = offer(self._packed, self._work, version, plan, ready)
         keep_network(self._folder, version, network)
         self.statistics.follow(plan)
@@ -261,8 +257,10 @@ class Run:
         if not reports:
             # Spark runs a first step even for a source that is paused and gives nothing; it is none of ours.
             return
-        if self._after_step:
-            self._after_step(reports[0]["step"])
+        # A step may have been planned before another version of the network took over: its sinks commit it too.
+        sinks = [sink for work in list(self._works.values()) for sink in work.sinks.values()]
+        for each in {id(sink): sink for sink in sinks}.values():
+            each.commit(reports[0]["step"])
         now = time.perf_counter()
         self.statistics.add_step(reports, now - self._step_began)
         self._step_began = now

@@ -1,13 +1,9 @@
-"""Answers on their way out: lines of the dialect, stamped with the time of emission, in the flat file of the paper.
-
-Each slot writes the answers of a step to a part, exactly once; the driver then appends the parts of the step to the
-flat file and removes them.
-"""
+"""Answers on their way out: lines of the dialect, stamped with the time of emission, in the flat file of the paper."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,84 +11,57 @@ import numpy as np
 import polars as pl
 
 from arterial.arrays import Array
-from arterial.connectors.sink import Delivery, Sink
-from arterial.linearroad.application.clock import RunClock
-from arterial.linearroad.data.event_files import writing
-from arterial.linearroad.formats.answers import ANSWER_SCHEMA
+from arterial.connectors.appended_sink import AppendedSink
+from arterial.connectors.pace import Pace
+from arterial.connectors.sink import Delivery
+from arterial.linearroad.formats.answers import ANSWER_SCHEMA, TABLE_OF_TYPE
 from arterial.linearroad.formats.dialects import Dialect, encode
+from arterial.network.train import Train
 from arterial.storage.appended import AppendedFiles
-from arterial.storage.place import put_in_place, remove
 
 LINES_AT_ONCE = 100_000
 """Few enough that what a line is made of stays in cache."""
 
 
-@dataclass(frozen=True)
-class AnswerSink(Sink):
-    """Writes the answers of one type. Those to seconds before the clock's `begin` are not written."""
+def answer_sinks(out: Path, dialect: Dialect, parts: Path, pace: Pace) -> dict[str, AnswerSink]:
+    """The sinks of all outputs, by name: they share the flat file, or the files, of the dialect in `out`."""
+    files = AppendedFiles({str(kind): out / name for kind, name in dialect.file_names().items()}, parts)
+    sink = AnswerSink(files, dialect=dialect, pace=pace)
+    return {TABLE_OF_TYPE[kind]: replace(sink, kind=str(kind)) for kind in dialect.types}
 
-    answer_type: int
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerSink(AppendedSink):
+    """Writes the answers of one type. Those to seconds before the pace's `begin` are not written."""
+
     dialect: Dialect
-    parts: Path
-    clock: RunClock
+    pace: Pace
+    step_ends: dict[int, float] = field(default_factory=dict)
+    """When each step was committed by this process, in seconds since 1970."""
 
     def write(self, delivery: Delivery) -> None:
-        """Write the part of a slot; the time of emission is taken when all else is done."""
-        answers = delivery.train.tuples
-        if self.clock.begin:
-            answers = answers.filter(pl.col("time") >= self.clock.begin)
-        if answers.is_empty():
-            return
-        path = self.parts / part_name(delivery.step, self.answer_type, delivery.slot)
-        columns = ANSWER_SCHEMA[self.answer_type].names
+        """Write the part of a slot."""
+        if self.pace.begin:
+            train = delivery.train
+            answers = train.tuples.filter(pl.col("time") >= self.pace.begin)
+            delivery = replace(delivery, train=Train(answers, train.through))
+        super().write(delivery)
+
+    def write_lines(self, delivery: Delivery, file: BinaryIO) -> None:
+        """Write lines of the dialect; the time of emission is taken when all else is done."""
+        answer_type = int(self.kind)
+        columns = ANSWER_SCHEMA[answer_type].names
         now = time.time()
+        for some in delivery.train.tuples.iter_slices(LINES_AT_ONCE):
+            asked = some["time"].to_numpy().astype(np.float64)
+            stamped = some.with_columns(pl.Series("emit", self._emitted(asked, now, delivery.born)))
+            file.write(encode(answer_type, stamped.select(columns).to_arrow(), self.dialect))
 
-        def lines(file: BinaryIO) -> None:
-            for some in answers.iter_slices(LINES_AT_ONCE):
-                asked = some["time"].to_numpy().astype(np.float64)
-                stamped = some.with_columns(pl.Series("emit", self._emitted(asked, now, delivery.born)))
-                file.write(encode(self.answer_type, stamped.select(columns).to_arrow(), self.dialect))
-
-        with writing(path):
-            put_in_place(path, lines)
+    def commit(self, step: int) -> None:
+        """Append the answers of the step, and note when."""
+        super().commit(step)
+        self.step_ends[step] = time.time()
 
     def _emitted(self, asked: Array, now: float, born: float) -> Array:
         """When each answer is emitted: the time of its question, and what passed since that was due."""
-        if self.clock.runs_freely:
-            return asked + (now - born)
-        pace = self.clock.pace
-        due: Array = pace.started + (asked - pace.begin) / pace.speed
-        return asked + (now - due)
-
-
-@dataclass
-class FlatFiles:
-    """The flat file, or the files, that the parts of all steps are appended to."""
-
-    folder: Path
-    dialect: Dialect
-    parts: Path
-
-    def __post_init__(self) -> None:
-        with writing(self.folder):
-            self.parts.mkdir(parents=True, exist_ok=True)
-        self.files = {t: self.folder / name for t, name in self.dialect.file_names().items()}
-        with writing(self.folder):
-            self._appended = AppendedFiles(sorted(set(self.files.values())), self.parts / "journal.json")
-
-    def append(self, step: int) -> None:
-        """Append the parts of a step, unless that was done before."""
-        parts = sorted(self.parts.glob(f"step-{step:09d}-*.csv"))
-        if step > self._appended.step and parts:
-            with writing(self.folder):
-                self._appended.append(step, ((self._file_of(part), part) for part in parts))
-        for part in parts:
-            remove(part)
-
-    def _file_of(self, part: Path) -> Path:
-        return self.files[int(part.name.split("-")[2])]
-
-
-def part_name(step: int, answer_type: int, slot: int) -> str:
-    """The name of a part; in the order of names, parts are in the order of steps."""
-    return f"step-{step:09d}-{answer_type}-{slot:03d}.csv"
+        return asked + (now - (born if self.pace.runs_freely else self.pace.due(asked)))

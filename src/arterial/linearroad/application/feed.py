@@ -17,8 +17,8 @@ import polars as pl
 import pyarrow.compute as pc
 
 from arterial.arrays import Array
+from arterial.connectors.pace import Pace
 from arterial.connectors.source import Ask, Part, Progress, Source, Span
-from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.originals import Originals, Road
 from arterial.linearroad.data.dataset import Data
 from arterial.linearroad.data.replicate import Replication
@@ -64,14 +64,14 @@ REQUEST_SCHEMA = Schema.of(
 
 @dataclass(frozen=True, kw_only=True)
 class Feed(Source):
-    """The seconds [0, until) of the input. Those before the clock's `begin` are delivered without waiting.
+    """The seconds [0, until) of the input. Those before the pace's `begin` are delivered without waiting.
 
     Its position is the next second to read, how many empty steps are left to warm up before the clock starts, and,
     where nothing paces it, when its last step was planned and how many tuples it was to have: steps that took long are
     followed by shorter ones, so that answers stay in time on a slow machine too.
     """
 
-    clock: RunClock
+    pace: Pace
     until: int | None
     warm_up: int = 0
 
@@ -88,14 +88,14 @@ class Feed(Source):
             return replace(before, through=END)
         if second == self._warm_second and warm_up:
             return Progress({**before.position, "warm up": warm_up - 1, "at": ask.now}, before.through)
-        if second >= self.clock.begin and self.clock.runs_freely:
+        if second >= self.pace.begin and self.pace.runs_freely:
             size = _next_size(size, ask.now - before.position["at"])
             ask = replace(ask, tuples=min(ask.tuples, size))
         stop = self._fitting(second, ask)
-        if second < self.clock.begin:
-            stop = min(stop, self.clock.begin)
-        elif stop > second and not self.clock.runs_freely:
-            stop = min(stop, self.clock.last_due(ask.now) + 1)
+        if second < self.pace.begin:
+            stop = min(stop, self.pace.begin)
+        elif stop > second and not self.pace.runs_freely:
+            stop = min(stop, self.pace.last_due(ask.now) + 1)
         if ask.until is not None:
             stop = min(stop, ask.until + 1)
         if stop <= second:
@@ -106,7 +106,7 @@ class Feed(Source):
     @property
     def _warm_second(self) -> int:
         """Before which second the empty steps are."""
-        return self.clock.begin
+        return self.pace.begin
 
     @abstractmethod
     def _end(self, ask: Ask) -> int | None:
@@ -135,12 +135,18 @@ class StoredFeed(Feed):
     counts: Path
     """How many events each second of the data set has, all expressways together."""
 
+    def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Source:
+        """Count the events of each second, unless that was done before."""
+        if not self.counts.exists():
+            _count_seconds(_opened(self.folder), self.counts)
+        return self
+
     def waiting(self, progress: Progress, now: float) -> int | None:
         """How many events are due and not yet read."""
         second = progress.position["second"]
-        if second < self.clock.begin or self.clock.runs_freely or not self.clock.path.exists():
+        if second < self.pace.begin or self.pace.runs_freely or not self.pace.started:
             return None
-        due = min(self.clock.last_due(now) + 1, self.until)
+        due = min(self.pace.last_due(now) + 1, self.until)
         return int(_counted(self.counts)[0, second:due].sum()) * self.replication.times
 
     def _end(self, ask: Ask) -> int | None:
@@ -229,7 +235,7 @@ def _bounds(rows: int, part: Part) -> tuple[int, int]:
     return rows * part.index // part.count, rows * (part.index + 1) // part.count
 
 
-def count_seconds(data: Data, path: Path) -> None:
+def _count_seconds(data: Data, path: Path) -> None:
     """Write how many events, and how many of them are reports, each second of a data set has."""
     counts = np.zeros((2, data.last_second + 1), np.int64)
     for file in data.parquet_files.values():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
+from arterial.connectors.pace import Pace
 from arterial.connectors.source import Source
 from arterial.engine.run.run import Run
 from arterial.errors import ArterialError
-from arterial.linearroad.application.clock import RunClock
-from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_seconds, reports_between
+from arterial.linearroad.application.feed import ReportFeed, RequestFeed, reports_between
 from arterial.linearroad.data.cleaning import REJECT_SCHEMA
 from arterial.linearroad.data.convert import convert
 from arterial.linearroad.data.dataset import Data, open_data
@@ -33,7 +33,7 @@ class Input(Protocol):
     def error(self) -> ArterialError | None:
         """What ended it before its end."""
 
-    def feeds(self, clock: RunClock, warm_up: int) -> dict[str, Source]:
+    def feeds(self, pace: Pace, warm_up: int) -> dict[str, Source]:
         """What feeds the sources of the network."""
 
     def start(self, run: Run, warm_up: int) -> None:
@@ -65,19 +65,17 @@ class StoredInput:
             raise ArterialError(f"--from {begin} must lie between 0 and the end of the run at {self.until}")
         self.replication = Replication.of(self.data, times)
         self._counts = (work / "counts.npy").absolute()
-        if not self._counts.exists():
-            count_seconds(self.data, self._counts)
 
     @property
     def events(self) -> int:
         """How many events there are."""
         return self.data.events * self.replication.times
 
-    def feeds(self, clock: RunClock, warm_up: int) -> dict[str, Source]:
+    def feeds(self, pace: Pace, warm_up: int) -> dict[str, Source]:
         """Two feeds that go along together."""
         feed: dict[str, Any] = {
             "folder": self.data.folder.absolute(),
-            "clock": clock,
+            "pace": pace,
             "until": self.until,
             "replication": self.replication,
             "counts": self._counts,

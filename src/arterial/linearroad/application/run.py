@@ -6,7 +6,6 @@ answers that are not yet in the flat file, and the cleaned input.
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import time
@@ -15,21 +14,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arterial.engine.run.lock import lock_checkpoint, note_owner
+from arterial.connectors.pace import MAX, Pace, show_speed
+from arterial.engine.run.application import WARM_UP_STEPS, Application, write_json
+from arterial.engine.run.lock import lock_checkpoint
 from arterial.engine.run.run import Run, Settings
 from arterial.engine.run.run import run as run_network
-from arterial.errors import ArterialError, DataError, RunError
-from arterial.linearroad.application.answer_sink import AnswerSink, FlatFiles
-from arterial.linearroad.application.clock import RunClock
+from arterial.errors import DataError
+from arterial.linearroad.application.answer_sink import answer_sinks
 from arterial.linearroad.application.figures import response_times
 from arterial.linearroad.application.inputs import Input, StoredInput
 from arterial.linearroad.application.live.input import LineInput, is_live
 from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.application.thesis_file import THESIS_FILE, write_thesis_file
 from arterial.linearroad.data.clean_set import REJECTS_FILE
-from arterial.linearroad.data.event_files import writing
-from arterial.linearroad.drive.pace import MAX
-from arterial.linearroad.formats.answers import TABLE_OF_TYPE
 from arterial.linearroad.formats.dialects import PAPER
 from arterial.linearroad.formats.dialects import dialect as dialect_of
 from arterial.linearroad.history.lookup import SegmentLookup, TollLookup
@@ -43,10 +40,7 @@ if TYPE_CHECKING:
 
 WORK = "work"
 RUN_FILE = "run.json"
-SETTINGS_FILE = "settings.json"
 
-# Before the clock starts, empty steps warm up the Java machine and the Python workers.
-WARM_UP_STEPS = 12
 # As fast as possible there is nothing to be in time for, only workers to be started.
 FREE_WARM_UP_STEPS = 2
 TRAIN_SIZE = 32_000_000
@@ -80,37 +74,50 @@ class RunOptions:
         return profile_of(self.profile, basetoll=self.basetoll, basecredit=self.basecredit, ftmin=self.ftmin)
 
 
-class LinearRoadRun:
-    """A run that was started, or taken up again; `wait` until it is over, then `figures` tells how it went."""
+class LinearRoadRun(Application):
+    """A run that was started, or taken up again; `wait` until it is over, then `finish` writes how it went."""
 
     def __init__(
         self, options: RunOptions, *, spark: SparkSession | None = None, source: OpenInput | None = None
     ) -> None:
-        self.options = options
+        self.options, self._spark, self._source = options, spark, source or open_input
         self.work = options.out / WORK
         self.profile, self.dialect = options.semantics, dialect_of(options.dialect)
-        self.resumed = _claim(options, is_live(options.data) or source is not None)
-        # The engine locks its checkpoint; the clean input and the flat file need it sooner.
-        self._lock = lock_checkpoint(self.work)
-        note_owner(self._lock, None)
-        try:
-            self.input = (source or open_input)(options, self.work)
-            self.history = self._history()
-        except BaseException:
-            if not self.resumed:
-                # Nothing has begun, so a corrected command may use the folder.
-                (self.work / SETTINGS_FILE).unlink(missing_ok=True)
-            self._lock.close()
-            raise
+        if (options.out / RUN_FILE).exists():
+            raise DataError(f"{options.out}: a run is finished there already; choose another --out, or use --force")
+        settings = {name: str(value) for name, value in asdict(options).items() if name != "out"}
+        if is_live(options.data) or source is not None:
+            settings["data"] = "live input"  # whoever sends it
+        super().__init__(
+            self.work,
+            self.work / "checkpoint",
+            settings,
+            place=str(options.out),
+            otherwise="choose another --out, or use --force to begin again",
+        )
+
+    def prepare(self) -> None:
+        """Clean the input and open the history."""
+        self.input = self._source(self.options, self.work)
+        self.history = self._history()
+
+    def start(self) -> Run:
+        """Start the network; how long that takes counts as part of the run."""
         self._begun = time.time()
-        self._flat = FlatFiles(options.out.absolute(), self.dialect, (self.work / "parts").absolute())
-        self._warm_up = 0 if self.resumed else FREE_WARM_UP_STEPS if options.speed == MAX else WARM_UP_STEPS
-        self._step_ends: list[float] = []
-        try:
-            self._run = self._start(spark)
-        except BaseException:
-            self._lock.close()
-            raise
+        self._warm_up = 0 if self.resumed else FREE_WARM_UP_STEPS if self.options.speed == MAX else WARM_UP_STEPS
+        pace = Pace(self.options.begin, self.options.speed, path=(self.work / "clock.json").absolute())
+        out = self.options.out.absolute()
+        self._sinks = answer_sinks(out, self.dialect, out / WORK / "parts", pace)
+        run = run_network(
+            linear_road_network(self.profile, self.history, balance_at=self.dialect.balance_at),
+            self.input.feeds(pace, self._warm_up),
+            self._sinks,
+            self.checkpoint,
+            Settings(shards=self.options.shards, train_size=TRAIN_SIZE),
+            spark=self._spark,
+        )
+        self.input.start(run, 0 if self.options.speed == MAX else self._warm_up)
+        return run
 
     @property
     def notes(self) -> list[str]:
@@ -128,67 +135,37 @@ class LinearRoadRun:
             told.append("taken up again from its checkpoint")
         return told + self.input.notes
 
-    @property
-    def engine(self) -> Run:
-        """The engine's run."""
-        return self._run
-
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is over; whether it is. Raises what ended it or its input, if that was an error."""
         until = math.inf if seconds is None else time.monotonic() + seconds
-        try:
-            while not self._run.wait(min(LOOK_SECONDS, max(0.0, until - time.monotonic()))):
-                if self.input.error is not None:
-                    self.stop()
-                    raise self.input.error
-                if time.monotonic() >= until:
-                    return False
-        except ArterialError:
-            self._lock.close()
-            raise
+        while not super().wait(min(LOOK_SECONDS, max(0.0, until - time.monotonic()))):
+            if self.input.error is not None:
+                self.stop()
+                raise self.input.error
+            if time.monotonic() >= until:
+                return False
         return True
 
     def stop(self) -> None:
         """End it after the train at hand; the same command takes it up again."""
         self.input.stop()
-        self._run.stop()
-        self._lock.close()
+        super().stop()
 
     def finish(self) -> dict[str, Any]:
         """Write the figures of a run that came to its end."""
         figures = self._figures()
         if self.profile.name == THESIS2003.name and self.dialect is PAPER:
             write_thesis_file(self.options.out)
-        with writing(self.options.out / RUN_FILE):
-            (self.options.out / RUN_FILE).write_text(json.dumps(figures, indent=2) + "\n")
+        write_json(self.options.out / RUN_FILE, figures)
         self.input.close()
-        self._lock.close()
+        self.close()
         return figures
-
-    def _start(self, spark: SparkSession | None) -> Run:
-        clock = RunClock((self.work / "clock.json").absolute(), self.options.begin, self.options.speed)
-        sinks = {TABLE_OF_TYPE[t]: AnswerSink(t, self.dialect, self._flat.parts, clock) for t in self.dialect.types}
-        network = linear_road_network(self.profile, self.history, balance_at=self.dialect.balance_at)
-        run = run_network(
-            network,
-            self.input.feeds(clock, self._warm_up),
-            sinks,
-            self.work / "checkpoint",
-            Settings(shards=self.options.shards, train_size=TRAIN_SIZE),
-            spark=spark,
-            after_step=self._step_done,
-        )
-        self.input.start(run, 0 if self.options.speed == MAX else self._warm_up)
-        return run
-
-    def _step_done(self, step: int) -> None:
-        self._flat.append(step)
-        self._step_ends.append(time.time())
 
     def _streaming_seconds(self) -> float:
         """From the end of the warm-up to that of the last step."""
-        began = self._step_ends[self._warm_up - 1] if 0 < self._warm_up <= len(self._step_ends) else self._begun
-        return round((self._step_ends or [began])[-1] - began, 3)
+        ends = list(next(iter(self._sinks.values())).step_ends.values())
+        began = ends[self._warm_up - 1] if 0 < self._warm_up <= len(ends) else self._begun
+        return round((ends or [began])[-1] - began, 3)
 
     def _history(self) -> History:
         """The look-ups of the history, made from others' files if they are not ours."""
@@ -221,7 +198,7 @@ class LinearRoadRun:
             "version": __version__,
             **{name: str(value) if isinstance(value, Path) else value for name, value in asdict(self.options).items()},
             **self._constants(),
-            "speed": "max" if self.options.speed == MAX else self.options.speed,
+            "speed": show_speed(self.options.speed),
             "shards": self._run.plan.shards,
             **self.input.figures(),
             "notes": self.notes,
@@ -256,29 +233,6 @@ def input_place(options: RunOptions, work: Path) -> dict[str, Any]:
         "times": options.replicate,
         "disorder": options.disorder,
     }
-
-
-def _claim(options: RunOptions, live: bool) -> bool:
-    """Take the output folder for this run; whether a run is taken up again there."""
-    settings = {name: str(value) for name, value in asdict(options).items() if name != "out"}
-    if live:
-        settings["data"] = "live input"  # whoever sends it
-    kept = options.out / WORK / SETTINGS_FILE
-    if (options.out / RUN_FILE).exists():
-        raise DataError(f"{options.out}: a run is finished there already; choose another --out, or use --force")
-    if kept.exists():
-        before = json.loads(kept.read_text())
-        if changed := sorted(name for name in settings if settings[name] != before.get(name)):
-            told = ", ".join(f"{name} was {before.get(name)} and is {settings[name]}" for name in changed)
-            raise RunError(
-                f"{options.out}: an unfinished run is there with other settings: {told}. Repeat its command to go on, "
-                "choose another --out, or use --force to begin anew"
-            )
-        return True
-    with writing(options.out):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(settings, indent=2))
-    return False
 
 
 def clear(out: Path) -> None:

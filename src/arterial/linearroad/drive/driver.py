@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 
+from arterial.connectors.pace import Pace
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.linearroad.data.dataset import Data
 from arterial.linearroad.data.event_files import writing
 from arterial.linearroad.data.replicate import Replication
-from arterial.linearroad.drive.pace import Pace
 from arterial.linearroad.formats.line_writer import event_lines
 from arterial.storage.place import put_in_place
 
@@ -69,7 +69,8 @@ def drive(
     target.wait_until_ready()
     if start_on is not None:
         _wait_for(start_on)
-    pace = Pace(time.time(), begin, speed)
+    pace = Pace(begin, speed)
+    started = pace.start()
     if record:
         record.write(RECORD_HEADER)
     events, worst, count = 0, 0.0, 0
@@ -88,7 +89,7 @@ def drive(
             progress(count)
         first = next(seconds, None)
     target.close()
-    return Driven(pace.started, count, events, worst)
+    return Driven(started, count, events, worst)
 
 
 class FolderTarget:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from arterial.connectors.pace import Pace
 from arterial.connectors.source import Ask, Part, Progress, Source
-from arterial.moving.application.clock import EventClock
 from arterial.moving.application.prepare import OBJECTS, Prepared
 from arterial.network.train import BEGIN, END
 
@@ -22,7 +22,7 @@ class EventFeed(Source):
 
     events: Prepared
     which: str
-    clock: EventClock
+    pace: Pace
     warm_up: int = 0
 
     def begin(self) -> Progress:
@@ -39,8 +39,8 @@ class EventFeed(Source):
             return Progress({"instant": at, "warm up": warm_up - 1}, before.through)
         rows = objects + queries
         to = max(at + 1, int(np.searchsorted(rows, rows[at] + ask.tuples, "right")) - 1)
-        if not self.clock.runs_freely:
-            to = min(to, int(np.searchsorted(instants, self.clock.last_due(ask.now), "right")))
+        if not self.pace.runs_freely:
+            to = min(to, int(np.searchsorted(instants, self.pace.last_due(ask.now), "right")))
         if ask.until is not None:
             to = min(to, int(np.searchsorted(instants, ask.until, "right")))
         if to <= at:
@@ -56,9 +56,9 @@ class EventFeed(Source):
 
     def waiting(self, progress: Progress, now: float) -> int | None:
         """The rows that are due and not yet read."""
-        if self.clock.runs_freely or progress.position["warm up"]:
+        if self.pace.runs_freely or progress.position["warm up"]:
             return None
         instants, *begins = self.events.index()
         rows, at = begins[0 if self.which == OBJECTS else 1], progress.position["instant"]
-        due = int(np.searchsorted(instants, self.clock.last_due(now), "right"))
+        due = int(np.searchsorted(instants, self.pace.last_due(now), "right"))
         return int(rows[max(due, at)] - rows[at])

@@ -41,6 +41,8 @@ class Accidents(Box):
     """
 
     kind: ClassVar[str] = "linear_road.accidents"
+    inseparable: ClassVar[frozenset[str]] = frozenset({IN})
+    """A stop is four reports of a vehicle, none of which may be missing, and cells are numbers of their shard."""
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """Followed reports of stopped vehicles."""

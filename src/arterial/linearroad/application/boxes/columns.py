@@ -16,6 +16,7 @@ from arterial.linearroad.application.kernels.uneven import Uneven
 from arterial.linearroad.semantics.city import SEGMENTS
 from arterial.network.box import Stream
 from arterial.network.schema import Schema, Type
+from arterial.network.train import Train
 
 ROAD_KEY = ("xway", "dir")
 VEHICLE_KEY = ("vid",)
@@ -89,6 +90,12 @@ def followed_of(columns: Mapping[str, Array], rows: slice, uneven: Uneven | None
         part["prev_speed"].view(np.uint8),
         uneven,
     )
+
+
+def meet(trains: Mapping[str, Train]) -> None:
+    """Check that the trains of a box are of the same span: their tuples refer to each other by number."""
+    through = {port: train.through for port, train in trains.items()}
+    assert len(set(through.values())) == 1, f"the trains that meet are of different spans of time: {through}"
 
 
 def require(stream: Stream, schema: Schema, key: tuple[str, ...]) -> None:

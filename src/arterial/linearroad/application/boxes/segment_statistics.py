@@ -17,6 +17,7 @@ from arterial.linearroad.application.boxes.columns import (
     arrays,
     followed_of,
     frame,
+    meet,
     require,
 )
 from arterial.linearroad.application.boxes.trips import UNEVEN, UNEVEN_SCHEMA
@@ -52,6 +53,8 @@ class SegmentStatistics(Box):
     """
 
     kind: ClassVar[str] = "linear_road.segment_statistics"
+    inseparable: ClassVar[frozenset[str]] = frozenset({IN, UNEVEN})
+    """The corrections are of exactly the reports that were counted, and cells are numbers of their shard."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -66,6 +69,7 @@ class SegmentStatistics(Box):
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """Part by part; the first of a minute tells the statistics that hold in it."""
+        meet(trains)
         train, uneven = trains[IN], arrays(trains[UNEVEN].tuples)
         columns = arrays(train.tuples)
         xways = _known_xways(state, columns["cell"], columns["xway"])

@@ -17,6 +17,7 @@ from arterial.linearroad.application.boxes.columns import (
     ROAD_KEY,
     arrays,
     followed_of,
+    meet,
     require,
 )
 from arterial.linearroad.application.boxes.segment_statistics import LEVEL_SCHEMA
@@ -41,6 +42,8 @@ class Tolls(Box):
     rules: Rules = ()
 
     kind: ClassVar[str] = "linear_road.tolls"
+    inseparable: ClassVar[frozenset[str]] = frozenset({IN, STATISTICS, ACCIDENTS})
+    """Reports name their predecessors by row among all of a second, and cells by numbers of their shard."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -61,6 +64,7 @@ class Tolls(Box):
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """Part by part: a minute's tolls depend on earlier minutes only."""
+        meet(trains)
         train = trains[IN]
         columns, levels, accidents = (arrays(trains[port].tuples) for port in (IN, STATISTICS, ACCIDENTS))
         opened = chunks.read(state, "opened")

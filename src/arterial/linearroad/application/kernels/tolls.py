@@ -13,7 +13,16 @@ import numpy as np
 from arterial.arrays import Array
 from arterial.linearroad.application.kernels.accidents import Accidents
 from arterial.linearroad.application.kernels.base import chunks
-from arterial.linearroad.application.kernels.base.compiled import int8, int32, int64, kernel, reads, several, writes
+from arterial.linearroad.application.kernels.base.compiled import (
+    boolean,
+    int8,
+    int32,
+    int64,
+    kernel,
+    reads,
+    several,
+    writes,
+)
 from arterial.linearroad.application.kernels.base.reports import Reports
 from arterial.linearroad.application.kernels.statistics import NO_LAV, Levels
 from arterial.linearroad.application.kernels.trips import Followed
@@ -120,6 +129,10 @@ def toll(
         key = chunks.slot(second, REPORT_SECONDS)
         old = chunks.read_of(state, "quotes", key, second - REPORT_SECONDS) or NO_QUOTES
         rows = slice(start, stop)
+        assert rows_are_there(followed.pred[rows], followed.prev_seg[rows], old["quote"].size), (
+            f"second {second}: a report's predecessor is not among the {old['quote'].size} quotes of second "
+            f"{second - REPORT_SECONDS}; reports were added, dropped or moved between trips and tolls"
+        )
         entering, leaving, amount = quote_and_charge(
             followed.cell[rows],
             reports.lane[rows],
@@ -195,6 +208,15 @@ def accident_ahead(cells: Array, size: int, nearest_reach: int, farthest_reach: 
                 if nearest[at] == NO_ACCIDENT or abs(nearest[at] - behind) > distance:
                     nearest[at] = seg
     return nearest
+
+
+@kernel(reads(int32), reads(int8), int64, gives=boolean)
+def rows_are_there(pred: Array, prev_seg: Array, rows: int) -> bool:
+    """Whether all predecessors are among so many rows: `quote_and_charge` reads there without looking."""
+    there = True
+    for row in range(pred.size):
+        there &= (prev_seg[row] < 0) | ((pred[row] >= 0) & (pred[row] < rows))
+    return there
 
 
 @kernel(

@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from arterial.connectors.pace import Pace
 from arterial.connectors.source import Source
 from arterial.engine.run.run import Run
 from arterial.errors import ArterialError, RunError
-from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.live.feed import LiveReportFeed, LiveRequestFeed
 from arterial.linearroad.application.live.spool import Spool
 from arterial.linearroad.application.live.spooler import Spooler
@@ -73,7 +73,7 @@ class SpooledInput(ABC):
                 "what is known already is skipped"
             )
         self._stopped = threading.Event()
-        self._clock: RunClock | None = None
+        self._pace: Pace | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -81,10 +81,10 @@ class SpooledInput(ABC):
         """Nobody knows how many will come."""
         return None
 
-    def feeds(self, clock: RunClock, warm_up: int) -> dict[str, Source]:
+    def feeds(self, pace: Pace, warm_up: int) -> dict[str, Source]:
         """Two feeds that go along together."""
-        self._clock = clock
-        feed: dict[str, Any] = {"folder": self.spool.folder, "clock": clock, "until": self.until, "warm_up": warm_up}
+        self._pace = pace
+        feed: dict[str, Any] = {"folder": self.spool.folder, "pace": pace, "until": self.until, "warm_up": warm_up}
         return {"reports": LiveReportFeed(**feed), "requests": LiveRequestFeed(**feed)}
 
     def start(self, run: Run, warm_up: int) -> None:
@@ -127,9 +127,9 @@ class SpooledInput(ABC):
             self.error = RunError(f"{self.name}: the input failed: {type(fault).__name__}: {fault}")
 
     def _spooler(self, state: bytes | None = None) -> Spooler:
-        assert self._clock is not None
+        assert self._pace is not None
         cleaner = Cleaner(disorder=self.disorder, file=self.name)
-        return Spooler(self.spool, self.rejects, self._clock, cleaner=cleaner, until=self.until, state=state)
+        return Spooler(self.spool, self.rejects, self._pace, cleaner=cleaner, until=self.until, state=state)
 
     def _wait_for_room(self) -> None:
         """Let the run come nearer, if the spool is far ahead of it."""

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from arterial.arrays import Array
-from arterial.linearroad.application.clock import RunClock
+from arterial.connectors.pace import Pace
 from arterial.linearroad.application.live.spool import Account, Spool
 from arterial.linearroad.data.cleaning import NO_REJECTS, REJECT_SCHEMA, Cleaned, Cleaner, concatenated
 from arterial.linearroad.data.event_files import writing
@@ -41,14 +41,14 @@ class Spooler:
         self,
         spool: Spool,
         rejects: Path,
-        clock: RunClock,
+        pace: Pace,
         *,
         cleaner: Cleaner,
         until: int | None = None,
         state: bytes | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.spool, self.rejects, self.clock, self.until, self.cleaner = spool, rejects, clock, until, cleaner
+        self.spool, self.rejects, self.pace, self.until, self.cleaner = spool, rejects, pace, until, cleaner
         self._now = now
         self._waiting: list[Cleaned] = []
         self._catching_up = spool.until > 0
@@ -71,11 +71,11 @@ class Spooler:
     def check_silence(self) -> None:
         """Release the latest second if its time is over and the sender is silent."""
         latest = self._latest
-        if latest < self.spool.until or self.done or self.clock.runs_freely or not self.clock.path.exists():
+        if latest < self.spool.until or self.done or self.pace.runs_freely or not self.pace.started:
             return
-        pace, now = self.clock.pace, self._now()
-        over = pace.due(latest + self.cleaner.disorder + 1) + GRACE_SECONDS
-        if now >= over and now >= self._heard + 1 / pace.speed + GRACE_SECONDS:
+        now = self._now()
+        over = self.pace.due(latest + self.cleaner.disorder + 1) + GRACE_SECONDS
+        if now >= over and now >= self._heard + 1 / self.pace.speed + GRACE_SECONDS:
             self._take(self.cleaner.advance(latest + 1))
 
     def finish(self) -> None:
@@ -122,7 +122,7 @@ class Spooler:
         cleaned = self._without_known(cleaned)
         if cleaned.events.num_rows or cleaned.rejects.num_rows:
             self._waiting.append(cleaned)
-            self._start_clock(cleaned.events)
+            self._start_pace(cleaned.events)
         until = max(self._latest + 1, self.spool.until) if last else self.cleaner.complete_until
         if self.until is not None:
             until = min(until, self.until)
@@ -149,13 +149,13 @@ class Spooler:
         self._catching_up = False
         return Cleaned(cleaned.events.slice(known), cleaned.lines[known:], rejects.filter(pa.array(fresh)))
 
-    def _start_clock(self, events: pa.Table) -> None:
+    def _start_pace(self, events: pa.Table) -> None:
         """The first line of the window is due when it comes."""
-        if self.clock.runs_freely or self.clock.path.exists():
+        if self.pace.runs_freely or self.pace.started:
             return
         times = events["time"].to_numpy()
-        if (place := int(np.searchsorted(times, self.clock.begin))) < len(times):
-            self.clock.start(self._heard - (int(times[place]) - self.clock.begin) / self.clock.speed)
+        if (place := int(np.searchsorted(times, self.pace.begin))) < len(times):
+            self.pace.start(self._heard - (int(times[place]) - self.pace.begin) / self.pace.speed)
 
     def _release(self, until: int) -> None:
         """Spool the seconds before `until`, and the lines that were set aside among theirs."""

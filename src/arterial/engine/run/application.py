@@ -1,0 +1,133 @@
+"""The life of an application that is a network with its own inputs and files: one run at a time in its folder.
+
+The folder is locked first, because what is prepared there (cleaned input, indexes) is written before the engine locks
+its checkpoint. It keeps the settings that the run began with, so that only the same command takes it up again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from arterial.engine.run.lock import LOCK_FILE, lock_checkpoint, note_owner
+from arterial.engine.run.run import Run
+from arterial.errors import ArterialError, MachineError, RunError
+from arterial.storage.place import put_in_place
+
+SETTINGS_FILE = "settings.json"
+WARM_UP_STEPS = 12
+"""Before a paced run starts its clock, so many empty steps warm up the Java machine and the Python workers."""
+
+
+class Application(ABC):
+    """A run that was started, or taken up again; `wait` until it is over, then a subclass writes its figures.
+
+    `settings` are what must stay as it is for the run to go on, `place` and `otherwise` what a refusal says: where the
+    other run is, and what to do if it is not to go on.
+    """
+
+    def __init__(
+        self, folder: Path, checkpoint: Path, settings: Mapping[str, Any], *, place: str, otherwise: str
+    ) -> None:
+        self.folder, self.checkpoint = folder, checkpoint
+        self._lock = _lock(folder)
+        try:
+            self.resumed = check_settings(folder, settings, place=place, otherwise=otherwise)
+            if not self.resumed:
+                write_json(folder / SETTINGS_FILE, settings)
+            self._prepare_or_clear()
+            self._run = self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make ready what the network needs before it can be drawn; what was made ready before is found again."""
+
+    @abstractmethod
+    def start(self) -> Run:
+        """Start the network."""
+
+    @property
+    def engine(self) -> Run:
+        """The engine's run."""
+        return self._run
+
+    @property
+    def ended(self) -> bool:
+        """Whether it came to the end of its input, and was not only stopped."""
+        return self._run.ended
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until it is over; whether it is. Raises what ended it, if that was an error."""
+        try:
+            over = self._run.wait(seconds)
+        except ArterialError:
+            self.close()
+            raise
+        if over and not self.ended:
+            self.close()
+        return over
+
+    def stop(self) -> None:
+        """End it after the train at hand; the same command takes it up again."""
+        self._run.stop()
+        self.close()
+
+    def close(self) -> None:
+        """Give the folder back: the run is over, and its figures are written."""
+        self._lock.close()
+
+    def _prepare_or_clear(self) -> None:
+        try:
+            self.prepare()
+        except BaseException:
+            if not (self.checkpoint / "spark").exists():
+                # No step was ever planned, so a corrected command may use the folder.
+                for path in self.folder.iterdir():
+                    if path.is_dir():
+                        shutil.rmtree(path, ignore_errors=True)
+                    elif path.name != LOCK_FILE:
+                        path.unlink()
+            raise
+
+
+def check_settings(folder: Path, settings: Mapping[str, Any], *, place: str, otherwise: str) -> bool:
+    """Whether a run with these settings is in the folder; one with others is refused."""
+    kept = folder / SETTINGS_FILE
+    if not kept.exists():
+        return False
+    before = json.loads(kept.read_text())
+    if changed := sorted(name for name in settings if settings[name] != before.get(name)):
+        said = ", ".join(f"{name} was {before.get(name)} and is {settings[name]}" for name in changed)
+        raise RunError(
+            f"{place}: a run with other settings is there: {said}. Repeat its command to go on, or {otherwise}."
+        )
+    return True
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a small file that people can read, whole or not at all."""
+    try:
+        put_in_place(path, json.dumps(content, indent=2) + "\n")
+    except OSError as fault:
+        raise _cannot_write(path, fault) from None
+
+
+def _lock(folder: Path) -> IO[str]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = lock_checkpoint(folder)
+        note_owner(lock, None)
+    except OSError as fault:
+        raise _cannot_write(folder, fault) from None
+    return lock
+
+
+def _cannot_write(path: Path, fault: OSError) -> MachineError:
+    return MachineError(f"{fault.filename or path}: cannot be written: {fault.strerror or fault}.")
