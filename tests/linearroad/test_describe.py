@@ -88,7 +88,9 @@ def standing(vid: int, begin: int, end: int, **place: int) -> list[tuple[int, ..
 def test_vehicles_that_stop_apart_are_no_accident(tmp_path: Path) -> None:
     place = {"lane": 1, "pos": 100}
     apart = [*standing(7, 90, 150, **place), *standing(8, 150, 240, **place), *standing(9, 90, 240, lane=2, pos=100)]
-    off_the_road = [row for vid in (5, 6) for lane in (0, 4) for row in standing(20 * lane + vid, 90, 150, lane=lane, pos=9)]
+    off_the_road = [
+        row for vid in (5, 6) for lane in (0, 4) for row in standing(20 * lane + vid, 90, 150, lane=lane, pos=9)
+    ]
     other_way = standing(3, 90, 240, dir=1, **place)
     assert describe(data_of(tmp_path, [*apart, *off_the_road, *other_way])).accidents == []
 

@@ -64,6 +64,7 @@ def run(
     With --checkpoint it is a streaming job of Spark, which a kill -9 costs nothing: repeat the command. Without, the
     same kernels run in this process. The updates are the same, byte for byte.
     """
+    from arterial.connectors.rejects import set_aside
     from arterial.errors import DataError
     from arterial.linearroad.drive.pace import parse_speed
     from arterial.moving.application.network import QueryOptions
@@ -99,7 +100,7 @@ def run(
     if cache < 100:
         typer.echo(f"accuracy with a cache of {cache:g} %: {summary.accuracy:.4f}")
     if summary.rejects:
-        typer.echo(f"{summary.rejects:,} lines are no events: see {rejects}", err=True)
+        typer.echo(set_aside(summary.rejects, rejects), err=True)
 
 
 def _in_this_process(events: Path, out: Path, rejects: Path, queries: QueryOptions, quiet: bool) -> Summary:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
+from arterial.connectors.rejects import SEVERAL_FILES, Rejects
 from arterial.connectors.source import Source
 from arterial.engine.run.run import Run
 from arterial.errors import ArterialError
 from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.feed import ReportFeed, RequestFeed, count_seconds, reports_between
-from arterial.linearroad.data.cleaning import REJECT_SCHEMA
 from arterial.linearroad.data.convert import convert
 from arterial.linearroad.data.dataset import Data, open_data
-from arterial.linearroad.data.event_files import writing
 from arterial.linearroad.data.event_sources import is_data_set
 from arterial.linearroad.data.replicate import Replication
 
@@ -107,15 +106,10 @@ class StoredInput:
 
 def _prepared(path: Path, folder: Path, rejects: Path, disorder: int) -> Data:
     if is_data_set(path):
-        _no_rejects(rejects)
+        Rejects(rejects, SEVERAL_FILES, resume_at=0)
         return open_data(path)
     if not folder.exists():
         convert(path, folder, disorder=disorder, rejects=rejects, force=True)
         if not rejects.exists():
-            _no_rejects(rejects)
+            Rejects(rejects, SEVERAL_FILES, resume_at=0)
     return Data(folder, path)
-
-
-def _no_rejects(path: Path) -> None:
-    with writing(path):
-        path.write_text(",".join(REJECT_SCHEMA.names) + "\n")
