@@ -52,7 +52,7 @@ def arterial(*arguments: object, text: str | None = None) -> str:
 def test_lines(cars: Path) -> None:
     result = run("SELECT ObjectID FROM Cars GPAC-IN (-5, 5, 5, -5)", "--from", f"Cars={cars}")
     assert result.stdout == "1,+,1\n1,+,2\n3,-,2\n"
-    assert "1 row(s) cannot be used and are set aside" in result.stderr
+    assert "1 line(s) were set aside; --rejects FILE keeps them" in result.stderr
     assert "line 4: X is 'abc'" in result.stderr
     assert "1 row(s) in the answer, 3 updates, 4 tuples read, 1 set aside" in result.stderr
 

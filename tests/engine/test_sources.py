@@ -95,8 +95,8 @@ def test_csv_lines_that_do_not_fit_are_set_aside(tmp_path: Path) -> None:
     assert got.rows() == [(0, 1), (2, 3)]
     rejects = (tmp_path / "sources" / "in" / "0000.rejects.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in rejects] == [
-        {"line": 3, "reason": "key is 'x', expected int32", "text": "1,x"},
-        {"line": 5, "reason": "time is '3.5', expected int64", "text": "3.5,5"},
+        {"line": 3, "reason": "key is 'x', expected int32", "text": "x,1"},
+        {"line": 5, "reason": "time is '3.5', expected int64", "text": "5,3.5"},
     ]
 
 

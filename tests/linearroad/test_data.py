@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from arterial.connectors.rejects import Reject
 from arterial.errors import DataError
 from arterial.linearroad.data.convert import convert
 from arterial.linearroad.data.dataset import open_data
@@ -50,7 +51,7 @@ def test_our_folder(tmp_path: Path) -> None:
     assert rows_of(data.read(10_000, 10_001)) == []
     assert data.facts == {"seed": 1}
     assert data.cleaning is None
-    assert data.rejects.num_rows == 0
+    assert data.rejects == []
 
 
 def test_second_by_second_is_the_same_as_all_at_once(tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_one_file_of_lines(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"bad line\n" + text_of(ROWS))
     data = open_data(tmp_path / name)
     assert rows_of(data.read(0, 1000)) == ROWS
-    assert data.rejects.to_pylist() == [{"file": name, "line": 1, "reason": "not 15 fields", "text": "bad line"}]
+    assert data.rejects == [Reject(1, "not 15 fields", "bad line", name)]
     assert data.cleaning is not None
     assert data.cleaning.rejected == {"not 15 fields": 1}
     assert data.xways == (0,)
@@ -115,7 +116,7 @@ def test_a_report_that_two_files_have_is_taken_once(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_bytes(text_of([report(5, 9, xway=1), report(5, 1, xway=1)]))
     data = open_data(tmp_path)
     assert data.read(0, 9)["vid"].to_pylist() == [1, 9, 2]
-    assert data.rejects.select(["file", "line"]).to_pylist() == [{"file": "b.csv", "line": 2}]
+    assert [(reject.file, reject.line) for reject in data.rejects] == [("b.csv", 2)]
     assert data.cleaning is not None
     assert data.cleaning.events == 3
     assert data.cleaning.set_aside == 1
@@ -128,7 +129,7 @@ def test_parquet_of_others_is_cleaned(tmp_path: Path) -> None:
     pq.write_table(table.rename_columns([*names, "Day"]), tmp_path / "walmart.parquet")
     data = open_data(tmp_path)
     assert rows_of(data.read(0, 10)) == [rows[0], rows[2]]
-    assert data.rejects["line"].to_pylist() == [2]
+    assert [reject.line for reject in data.rejects] == [2]
 
 
 def test_parquet_that_lacks_columns_is_refused(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_out_of_order_parquet_is_put_in_order_within_the_disorder(tmp_path: Path
     pq.write_table(table_of([report(9, 1), report(8, 2), report(2, 3)]), tmp_path / "a.parquet")
     data = open_data(tmp_path / "a.parquet", disorder=1)
     assert data.read(0, 10)["vid"].to_pylist() == [2, 1]
-    assert data.rejects.num_rows == 1
+    assert len(data.rejects) == 1
 
 
 @pytest.mark.parametrize(

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from arterial.cli.main import app
 from arterial.errors import DataError
 from arterial.linearroad.data.dataset import Data, open_data
 from arterial.linearroad.describe import description as description_module
-from arterial.linearroad.describe.accidents import Accident, accident_minutes, find_accidents
-from arterial.linearroad.describe.chains import Chains
 from arterial.linearroad.describe.description import describe
 from arterial.linearroad.describe.page import page_of
-from arterial.linearroad.describe.segments import latest_average_velocity, minute_statistics, near, tolls
+from arterial.linearroad.describe.sketch import Accident
 from arterial.linearroad.describe.terminal import curve, speed_map, toll_map
 from tests.linearroad.traffic import balance, drive_along, expenditure, report, text_of, travel
 
@@ -86,113 +80,63 @@ def test_an_accident_is_found_and_makes_tolls_free(tmp_path: Path) -> None:
     assert description.alerts == 5
 
 
-def test_vehicles_that_stop_apart_are_no_accident() -> None:
-    apart = [[0, 1, 100, 7, 0, 60], [0, 1, 100, 8, 60, 120], [0, 2, 100, 9, 0, 120], [1, 1, 100, 5, 0, 120]]
-    assert find_accidents(0, np.array(apart)) == []
-    off_the_road = [[0, 0, 100, 7, 0, 60], [0, 0, 100, 8, 0, 60], [0, 4, 9, 7, 0, 60], [0, 4, 9, 8, 0, 60]]
-    assert find_accidents(0, np.array(off_the_road)) == []
+def standing(vid: int, begin: int, end: int, **place: int) -> list[tuple[int, ...]]:
+    """Reports of a vehicle that counts as stopped in [begin, end): the fourth from one place stops it, for 30 s."""
+    return [report(time, vid, 0, **place) for time in range(begin - 90, end - 29, 30)]
 
 
-def test_three_cars_and_a_second_accident_at_one_place() -> None:
-    rows = [[0, 1, 5280, 1, 0, 90], [0, 1, 5280, 2, 30, 120], [0, 1, 5280, 3, 40, 70], [0, 1, 5280, 4, 200, 260]]
-    rows.append([0, 1, 5280, 5, 210, 240])
-    assert find_accidents(3, np.array(rows)) == [
-        Accident(3, 0, 1, 5280, 30, 90, 3),
-        Accident(3, 0, 1, 5280, 210, 240, 2),
+def test_vehicles_that_stop_apart_are_no_accident(tmp_path: Path) -> None:
+    place = {"lane": 1, "pos": 100}
+    apart = [*standing(7, 90, 150, **place), *standing(8, 150, 240, **place), *standing(9, 90, 240, lane=2, pos=100)]
+    off_the_road = [
+        row for vid in (5, 6) for lane in (0, 4) for row in standing(20 * lane + vid, 90, 150, lane=lane, pos=9)
+    ]
+    other_way = standing(3, 90, 240, dir=1, **place)
+    assert describe(data_of(tmp_path, [*apart, *off_the_road, *other_way])).accidents == []
+
+
+def test_three_cars_and_a_second_accident_at_one_place(tmp_path: Path) -> None:
+    place = {"xway": 3, "lane": 1, "pos": 5280}
+    stops = [(1, 90, 180), (2, 120, 210), (3, 130, 160), (4, 290, 350), (5, 300, 360)]
+    # Cars that come in the second in which another goes keep the accident going.
+    stops += [(6, 600, 660), (7, 600, 660), (8, 660, 720), (9, 660, 720)]
+    found = describe(data_of(tmp_path, [row for stop in stops for row in standing(*stop, **place)])).accidents
+    assert found == [
+        Accident(3, 0, 1, 5280, 120, 180, 3),
+        Accident(3, 0, 1, 5280, 300, 350, 2),
+        Accident(3, 0, 1, 5280, 600, 720, 2),
     ]
 
 
-def test_the_minutes_of_an_accident_and_its_reach() -> None:
-    there = accident_minutes([Accident(0, 0, 1, 50 * 5280, 59, 120, 2)], 5)
-    assert np.argwhere(there).tolist() == [[0, 0, 50], [1, 0, 50]]
-    reach = near(there)
-    assert np.argwhere(reach[:, 0]).tolist() == [[minute, segment] for minute in (1, 2) for segment in range(46, 51)]
-    west = np.zeros((2, 2, 100), bool)
-    west[0, 1, 0] = True
-    assert np.flatnonzero(near(west)[1, 1]).tolist() == [0, 1, 2, 3, 4]
+def test_a_lav_of_exactly_40_is_no_congestion(tmp_path: Path) -> None:
+    mixed = [report(*row[1:3], speed=30 + 20 * (row[2] % 2), lane=1, pos=row[8]) for row in crowd(6)]
+    sketch = describe(data_of(tmp_path, mixed)).sketches[0]
+    assert sketch.lav[1:, 0, 50].tolist() == [40] * 5
+    assert sketch.toll.sum() == 0
 
 
-reports = st.lists(
-    st.tuples(st.integers(0, 5), st.integers(0, 100), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=60
-)
-
-
-@settings(deadline=None)
-@given(reports)
-def test_minute_statistics_against_a_loop(rows: list[tuple[int, int, int, int]]) -> None:
-    vid, speed, dir, seg = (np.array(column) for column in zip(*rows, strict=True))
-    cars, speeds = minute_statistics(vid, speed, dir, seg)
-    by_vehicle: dict[tuple[int, int], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for v, s, d, g in rows:
-        by_vehicle[d, g][v].append(s)
-    for d in (0, 1):
-        for g in range(100):
-            vehicles = by_vehicle[d, g]
-            assert cars[d, g] == len(vehicles)
-            if vehicles:
-                mean = sum(Fraction(sum(s), len(s)) for s in vehicles.values()) / len(vehicles)
-                assert speeds[d, g] == pytest.approx(float(mean))
-            else:
-                assert np.isnan(speeds[d, g])
-
-
-@settings(deadline=None)
-@given(st.lists(st.one_of(st.none(), st.integers(0, 100)), min_size=1, max_size=15))
-def test_lav_against_a_loop(means: list[int | None]) -> None:
-    speeds = np.array([np.nan if mean is None else mean for mean in means])
-    found = latest_average_velocity(speeds)
-    for minute in range(len(means)):
-        known = [mean for mean in means[max(0, minute - 5) : minute] if mean is not None]
-        assert np.isnan(found[minute]) if not known else found[minute] == sum(known) // len(known)
-
-
-def test_a_lav_of_exactly_40_is_no_congestion() -> None:
-    cars = np.full((6, 1, 1), 60)
-    lav = latest_average_velocity(np.full((6, 1, 1), np.mean([39.9, 40.1])))
-    assert lav[5] == 40
-    assert tolls(cars, lav, np.zeros(cars.shape, bool)).sum() == 0
-    assert tolls(cars, lav - 1, np.zeros(cars.shape, bool))[5] == 200
-    assert tolls(cars - 10, lav - 1, np.zeros(cars.shape, bool)).sum() == 0
-
-
-moves = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(0, 300), st.integers(0, 4), st.integers(0, 1), st.integers(0, 2)),
-    max_size=80,
-)
-
-
-@settings(deadline=None, max_examples=200)
-@given(moves, st.integers(1, 7))
-def test_chains_against_a_loop(rows: list[tuple[int, int, int, int, int]], pieces: int) -> None:
-    """Vehicle, time, lane, direction, place; a vehicle reports once a second."""
-    unique = {(vid, time): (vid, time, lane, dir, place) for vid, time, lane, dir, place in rows}
-    rows = sorted(unique.values(), key=lambda row: (row[1], row[0]))
-    chains = Chains(6)
-    cuts = np.linspace(0, len(rows), pieces + 1).astype(int)
-    for start, stop in pairwise(cuts):
-        part = np.array(rows[start:stop], np.int64).reshape(-1, 5).T
-        chains.follow(part[1], part[0], part[2], part[3], part[4], part[4] * 5280)
-
+def test_trips_against_a_loop(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    drawn = rng.integers([0, 0, 0, 0, 0], [4, 20, 5, 2, 3], (120, 5)).tolist()
+    rows = {(vid, 15 * half): (lane, dir, seg) for vid, half, lane, dir, seg in drawn}
+    reports = [
+        report(time, vid, 50, lane=lane, dir=dir, pos=seg * 5280) for (vid, time), (lane, dir, seg) in rows.items()
+    ]
     trips = entries = exits = 0
     notices: dict[tuple[int, int, int], int] = defaultdict(int)
-    stops = []
-    at = {(vid, time): (lane, dir, place) for vid, time, lane, dir, place in rows}
-    alike: dict[tuple[int, int], int] = {}
-    for vid, time, lane, dir, place in rows:
-        before = at.get((vid, time - 30))
+    for (vid, time), (lane, dir, seg) in rows.items():
+        before = rows.get((vid, time - 30))
         goes_on = before is not None and before[1] == dir
         trips += not goes_on
         entries += not goes_on and lane == 0
         exits += lane == 4 and not (goes_on and before is not None and before[0] == 4)
-        if lane != 4 and not (goes_on and before is not None and before[2] == place):
-            notices[time // 60, dir, place] += 1
-        alike[vid, time] = alike[vid, time - 30] + 1 if before == (lane, dir, place) else 1
-        if at.get((vid, time + 30)) != (lane, dir, place) and alike[vid, time] >= 4:
-            stops.append([dir, lane, place * 5280, vid, time - 30 * (alike[vid, time] - 4), time + 30])
-    assert (chains.trips, chains.entries, chains.exits) == (trips, entries, exits)
-    assert {tuple(place): int(chains.notices[tuple(place)]) for place in np.argwhere(chains.notices)} == notices
-    assert sorted(chains.stops().tolist()) == sorted(stops)
-    assert chains.vehicles().tolist() == sorted({row[0] for row in rows})
+        if lane != 4 and not (goes_on and before is not None and before[2] == seg):
+            notices[time // 60, dir, seg] += 1
+    sketch = describe(data_of(tmp_path, reports)).sketches[0]
+    assert (sketch.trips, sketch.entries, sketch.exits) == (trips, entries, exits)
+    assert {tuple(place): int(sketch.notices[tuple(place)]) for place in np.argwhere(sketch.notices)} == notices
+    assert sketch.vehicles.tolist() == sorted({vid for vid, _ in rows})
+    assert sketch.reports_per_second.sum() == len(rows)
 
 
 def test_spark_finds_the_same(tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_a_line_that_is_no_tuple_is_set_aside_as_it_stands(tmp_path: Path) -> No
     (tmp_path / "thesis.csv").write_text(REPORTS + "\n".join(bad) + "\n2,92,5,70\n")
     data = open_data(tmp_path / "thesis.csv")
     assert data.events == 6
-    assert [(row["line"], row["text"], row["reason"]) for row in data.rejects.to_pylist()] == [
+    assert [(reject.line, reject.text, reject.reason) for reject in data.rejects] == [
         (line, text, reason) for line, (text, reason) in enumerate(bad.items(), start=6)
     ]
 

@@ -75,13 +75,16 @@ def test_accidents_second_by_second() -> None:
             cars.setdefault((int(found.reports.pos[i]), second), set()).add(int(found.reports.vid[i]))
     expected = {key for key, several in cars.items() if len(several) >= 2}
     told = all_accidents(found, SPEC)
-    spans = zip(told.pos.tolist(), told.since.tolist(), told.until.tolist(), strict=True)
+    spans = list(zip(told.pos.tolist(), told.since.tolist(), told.until.tolist(), strict=True))
     assert expected
     assert {(pos, second) for pos, since, until in spans for second in range(since, until)} == expected
+    assert told.cars.tolist() == [max(len(cars[pos, second]) for second in range(*span)) for pos, *span in spans]
+    assert set(told.lane.tolist()) == {1}
 
 
 def test_minutes_of_accidents() -> None:
-    told = Intervals(np.array([59, 120]), np.array([61, 180]), np.array([0, 99 * 5280]))
+    pair = np.array([1, 2])
+    told = Intervals(np.array([59, 120]), np.array([61, 180]), lane=pair, pos=np.array([0, 99 * 5280]), cars=pair)
     marked = minutes_with(told, 4)
     assert np.argwhere(marked).tolist() == [[0, 0], [1, 0], [2, 99]]
 

@@ -72,8 +72,8 @@ def test_rejects_are_numbered_and_an_old_file_of_them_goes(tmp_path: Path) -> No
     events.write_text("1,object,1,0,0\n1,drop,q\nrubbish\n")
     assert run_file(events, tmp_path / "out.csv", rejects=rejects).rejects == 2
     assert sorted(rejects.read_text().splitlines()) == [
-        '2,no query q is running,"1,drop,q"',
-        "3,\"t must be a number, not 'rubbish'\",rubbish",
+        '2,"no query q is running","1,drop,q"',
+        '3,"t must be a number, not \'rubbish\'","rubbish"',
         "line,reason,text",
     ]
     events.write_text("1,object,1,0,0\n")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from arterial.sql.query import Query
     from arterial.sql.reading import Input
 
-SHOWN_REJECTS = 3
-
 
 def sql(
     query: str = typer.Argument("", help="The query; - reads it from standard input.", show_default=False),
@@ -248,22 +246,19 @@ def _show_network(net: Network, explain: bool, graph: Path | None, shards: int, 
 
 
 def _tell_rejects(inputs: Mapping[str, Input], files: Mapping[str, tuple[Path, bool]], kept: Path | None) -> None:
-    from arterial.moving.files.run import write_rejects
+    from arterial.connectors.rejects import EXAMPLES, Rejects, set_aside
 
     if kept is not None:
-        try:
-            kept.unlink(missing_ok=True)
-            for one in inputs.values():
-                write_rejects(kept, list(one.rejects))
-        except OSError as fault:
-            raise MachineError(f"{kept}: cannot be written: {fault.strerror or fault}") from None
+        aside = Rejects(kept)
+        for one in inputs.values():
+            aside.add(one.rejects)
     for name, one in inputs.items():
         for notice in one.notices:
             sys.stderr.write(notice + "\n")
         if one.rejects:
-            where = f"; all of them: {kept}" if kept else "; --rejects FILE keeps them all"
-            sys.stderr.write(f"{files[name][0]}: {len(one.rejects):,} row(s) cannot be used and are set aside{where}\n")
-            for reject in one.rejects[:SHOWN_REJECTS]:
+            where = "" if kept else "; --rejects FILE keeps them"
+            sys.stderr.write(f"{files[name][0]}: {set_aside(len(one.rejects), kept)}{where}\n")
+            for reject in one.rejects[:EXAMPLES]:
                 sys.stderr.write(f"  line {reject.line}: {reject.reason}\n")
 
 

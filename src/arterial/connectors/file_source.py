@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from arterial.connectors.clean_csv import clean_csv, rejects_of
+from arterial.connectors.csv import clean_csv
 from arterial.connectors.pace import Pace
+from arterial.connectors.rejects import set_aside
 from arterial.connectors.source import Ask, Part, Progress, Source
 from arterial.errors import DataError
 from arterial.network.schema import Schema, Type
@@ -53,8 +54,8 @@ class FileSource(Source):
         ready, notices = [], []
         for n, file in enumerate(files):
             ready.append(str(file) if file.suffix == ".parquet" else str(kept / f"{n:04d}.parquet"))
-            if file.suffix != ".parquet" and (bad := clean_csv(file, Path(ready[-1]), schema)):
-                notices.append(f"{file}: {bad:,} line(s) do not fit and were set aside: {rejects_of(Path(ready[-1]))}")
+            if file.suffix != ".parquet" and (aside := clean_csv(file, Path(ready[-1]), schema)):
+                notices.append(f"{file}: {set_aside(len(aside), aside.path)}")
         for name in ready:
             _check_columns(Path(name), schema)
         times = [_read_times(file, time) for file in ready]

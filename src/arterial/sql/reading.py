@@ -5,15 +5,16 @@ A row without an object, a time or a position that can be read is set aside, wit
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
+from arterial.connectors.csv import Texts, judged, read_texts
+from arterial.connectors.rejects import Reject
 from arterial.errors import DataError
-from arterial.moving.files.event_file import FIELDS, Reject, read_events
+from arterial.moving.files.event_file import FIELDS, read_events
 from arterial.moving.files.event_table import EVENT_SCHEMA
 from arterial.moving.queries.space import Space
 from arterial.network.schema import Field, Schema, Type
@@ -61,14 +62,12 @@ def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space 
             found = _read_parquet(path)
             if set(EVENT_SCHEMA.names) <= set(found.columns):
                 return _from_events(path, space)
-            return _typed(path, found, wishes, table, space, first_row=1)
+            return _typed(path, _numbered(found), wishes, table, space)
         if _has_events(path):
             return _from_events(path, space)
-        found, lines, rejects = _read_csv(path)
+        return _typed(path, read_texts(path, lossy=True), wishes, table, space)
     except OSError as fault:
         raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from None
-    made = _typed(path, found, wishes, table, space, first_row=2, lines=lines)
-    return replace(made, rejects=tuple(sorted((*rejects, *made.rejects), key=lambda one: one.line)))
 
 
 def as_fractions(given: Input) -> Input:
@@ -93,14 +92,16 @@ def _has_events(path: Path) -> bool:
 
 
 def _from_events(path: Path, space: Space) -> Input:
-    parts, rejects, queries = [], [], 0
+    parts: list[pl.DataFrame] = []
+    rejects: list[Reject] = []
+    queries = 0
     for block in read_events(path, space=space):
         parts.append(pl.DataFrame({"t": block.times, "object": block.ids, "x": block.x, "y": block.y}))
         rejects += block.rejects
         queries += len(block.queries)
     notices = (f"{path}: {queries:,} event(s) of queries are not asked here; only objects are read",) if queries else ()
-    rows = pl.concat(parts)
-    made = _typed(path, rows.with_columns(pl.col("object").cast(pl.String)), Wishes(), False, space, first_row=1)
+    rows = pl.concat(parts).with_columns(pl.col("object").cast(pl.String))
+    made = _typed(path, _numbered(rows), Wishes(), False, space)
     return replace(made, rejects=tuple(rejects), notices=(*notices, *made.notices))
 
 
@@ -111,43 +112,13 @@ def _read_parquet(path: Path) -> pl.DataFrame:
         raise DataError(f"{path}: cannot be read as Parquet: {str(fault).splitlines()[0]}") from None
 
 
-def _read_csv(path: Path) -> tuple[pl.DataFrame, list[int] | None, list[Reject]]:
-    """The file as texts; the numbers of its lines, if some are left out; and those, which have too many fields."""
-    try:
-        texts = pl.read_csv(path, infer_schema=False, encoding="utf8-lossy")
-        return texts.rename({name: name.strip(" \ufeff") for name in texts.columns}), None, []
-    except pl.exceptions.NoDataError:
-        raise DataError(f"{path}: is empty; expected a line with the names of the columns, then rows") from None
-    except pl.exceptions.PolarsError:
-        pass
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        lines = csv.reader(file)
-        names = [name.strip() for name in next(lines, [])]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise DataError(f"{path}: line 1: two columns are named {twice!r}")
-        good: list[list[str | None]] = []
-        numbers, rejects = [], []
-        for fields in lines:
-            if len(fields) > len(names):
-                reason = f"{len(fields)} fields, expected {len(names)}"
-                rejects.append(Reject(lines.line_num, reason, ",".join(fields)))
-            elif fields:
-                numbers.append(lines.line_num)
-                good.append([field or None for field in fields] + [None] * (len(names) - len(fields)))
-    return pl.DataFrame(good, schema=dict.fromkeys(names, pl.String), orient="row"), numbers, rejects
+def _numbered(rows: pl.DataFrame) -> Texts:
+    return Texts(rows, range(1, rows.height + 1))
 
 
-def _typed(
-    path: Path,
-    found: pl.DataFrame,
-    wishes: Wishes,
-    table: bool,
-    space: Space,
-    first_row: int,
-    lines: list[int] | None = None,
-) -> Input:
+def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) -> Input:
     """The columns as their types, the roles of some of them, and the rows that cannot be used."""
+    found = texts.rows
     if not found.columns:
         raise DataError(f"{path}: has no columns; expected a line with their names, then rows")
     time = None if table else _role(path, found.columns, wishes.time, TIME_NAMES)
@@ -159,7 +130,7 @@ def _typed(
     if time is None:
         columns = [_column(found[name]) for name in found.columns]
         rows = pl.DataFrame(columns)
-        return Input(TableEntry(_schema_of(rows)), rows)
+        return Input(TableEntry(_schema_of(rows)), rows, tuple(texts.rejects))
     if roles["x"] is None or roles["y"] is None:
         roles["x"] = roles["y"] = None
     columns, wrong = [], []
@@ -179,16 +150,18 @@ def _typed(
             wrong.append(column.is_null().alias(name))
         columns.append(column.alias(name))
     rows = pl.DataFrame(columns)
-    bad = pl.DataFrame(wrong).select(pl.any_horizontal(pl.all())).to_series()
-    numbers = lines or range(first_row, first_row + found.height)
-    rejects = _rejects(found, pl.DataFrame(wrong), bad, time, numbers)
-    rows = rows.filter(~bad)
+
+    def expected(name: str, value: object) -> str:
+        return "a time" if name == time else "a value" if value is None else "a number in its range"
+
+    fits, unfit = judged(texts, pl.DataFrame(wrong), expected)
+    rows = rows.filter(fits)
     notices = []
     if not rows[time].is_sorted():
         rows = rows.sort(time, maintain_order=True)
         notices.append(f"{path}: the rows were not in the order of {time}, and were put in it")
     entry = StreamEntry(_schema_of(rows), time, roles["object"], roles["x"], roles["y"])
-    return Input(entry, rows, rejects, tuple(notices), fractional)
+    return Input(entry, rows, tuple(sorted([*texts.rejects, *unfit])), tuple(notices), fractional)
 
 
 def _role(path: Path, columns: Sequence[str], wish: str | None, names: tuple[str, ...]) -> str | None:
@@ -264,26 +237,6 @@ def _known(series: pl.Series) -> pl.Series:
     if kind.is_nested() or kind == pl.Binary:
         raise DataError(f"the column {series.name!r} is {kind}; expected numbers, texts, bools or times")
     return series.cast(pl.String)
-
-
-def _rejects(
-    found: pl.DataFrame, wrong: pl.DataFrame, bad: pl.Series, time: str, lines: Sequence[int]
-) -> tuple[Reject, ...]:
-    if not bad.any():
-        return ()
-    made = []
-    for row, values, flags in zip(
-        bad.arg_true().to_list(), found.filter(bad).rows(named=True), wrong.filter(bad).rows(named=True), strict=True
-    ):
-        reasons = []
-        for name, is_wrong in flags.items():
-            if is_wrong:
-                value = values[name]
-                expected = "a time" if name == time else "a value" if value is None else "a number in its range"
-                reasons.append(f"{name} is {'empty' if value is None else repr(value)}, expected {expected}")
-        text = ",".join("" if value is None else str(value) for value in values.values())
-        made.append(Reject(lines[row], "; ".join(reasons), text))
-    return tuple(made)
 
 
 _TYPES: tuple[tuple[pl.DataType, Type], ...] = tuple((kind.polars, kind) for kind in Type)

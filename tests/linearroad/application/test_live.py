@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arterial.connectors.rejects import read_rejects
 from arterial.errors import ArterialError, RunError
 from arterial.linearroad.application.live.spool import look, position
 from arterial.linearroad.application.run import LinearRoadRun, RunOptions
-from arterial.linearroad.data.clean_set import read_rejects
 from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.data.replicate import Replication
 from arterial.linearroad.drive.driver import TcpTarget, drive
@@ -123,8 +123,8 @@ def test_dirty_lines_through_a_socket_are_set_aside(
     sender.join()
     assert rows_of(tmp_path / "out") == right
     assert figures["rejected"] == {"not 15 fields": 2, "last line is cut short": 1}
-    rejects = read_rejects(tmp_path / "out" / "rejects.csv").to_pylist()
-    assert [(row["line"], row["file"]) for row in rejects] == [
+    rejects = read_rejects(tmp_path / "out" / "rejects.csv")
+    assert [(reject.line, reject.file) for reject in rejects] == [
         (number, place_of(server)) for number in (1, middle + 2, len(dirty))
     ]
 

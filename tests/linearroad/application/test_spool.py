@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from arterial.connectors.pace import Pace
+from arterial.connectors.rejects import read_rejects
 from arterial.linearroad.application.live.spool import KEPT_SECONDS, Spool, look, note_position, read_spool
 from arterial.linearroad.application.live.spooler import GRACE_SECONDS, Spooler
-from arterial.linearroad.data.clean_set import read_rejects
 from arterial.linearroad.data.cleaning import Cleaner
 
 
@@ -60,7 +60,7 @@ def check_whole(folder: Path) -> None:
     assert [file.first for file in now.files] == [0, *(file.last + 1 for file in now.files[:-1])]
     assert pairs(read_spool(spool, 0, 99)) == GOOD
     assert pairs(read_spool(spool, 3, 10)) == [pair for pair in GOOD if 3 <= pair[0] < 10]
-    assert read_rejects(folder / "rejects.csv")["line"].to_pylist() == FAULTY
+    assert [reject.line for reject in read_rejects(folder / "rejects.csv")] == FAULTY
 
 
 def test_a_second_is_spooled_when_a_later_one_begins(tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ def test_the_last_second_of_a_silent_sender_is_released_when_its_time_is_over(tm
     taking.feed((line(7, 2) + line(8, 2)).encode())
     taking.finish()
     assert pairs(read_spool(tmp_path / "spool", 0, 99)) == [(7, 1), (8, 2)]
-    late = read_rejects(tmp_path / "rejects.csv").to_pylist()
-    assert [(row["line"], row["reason"]) for row in late] == [(2, "time is below that of an earlier line")]
+    late = read_rejects(tmp_path / "rejects.csv")
+    assert [(reject.line, reject.reason) for reject in late] == [(2, "time is below that of an earlier line")]
 
 
 def test_a_sender_who_is_behind_but_not_silent_is_waited_for(tmp_path: Path) -> None:

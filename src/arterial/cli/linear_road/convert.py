@@ -34,6 +34,7 @@ def convert(
     no event is set aside with its file, number, reason and text; what is valid but irregular is counted.
     """
     from arterial.cli.progress import Bar
+    from arterial.connectors.rejects import set_aside
     from arterial.linearroad.data.convert import check_target, rejects_path
     from arterial.linearroad.data.convert import convert as convert_events
     from arterial.linearroad.data.event_sources import files_of
@@ -51,7 +52,7 @@ def convert(
     xways = f"{len(done.xways)} expressway{'s' if len(done.xways) != 1 else ''}"
     typer.echo(f"{out}: {done.events:,} events on {xways}, seconds {done.first_second:,} to {done.last_second:,}")
     if done.set_aside:
-        typer.echo(f"{done.set_aside:,} of {done.lines:,} lines were set aside, see {rejects_path(out, rejects)}:")
+        typer.echo(f"{set_aside(done.set_aside, rejects_path(out, rejects), lines=done.lines)}:")
         for reason, count in done.rejected.items():
             typer.echo(f"  {count:>12,}  {reason}")
     else:

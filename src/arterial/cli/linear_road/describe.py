@@ -75,6 +75,7 @@ def _print(console: Console, description: Description, xway: int | None) -> None
     from rich.panel import Panel
     from rich.table import Table
 
+    from arterial.connectors.rejects import set_aside
     from arterial.linearroad.describe.page import DIRECTIONS, comparison_row, span_in_words, tiles_of
     from arterial.linearroad.describe.terminal import curve, speed_map, toll_map
 
@@ -119,7 +120,7 @@ def _print(console: Console, description: Description, xway: int | None) -> None
     console.print(table)
     cleaning = description.data.cleaning
     if cleaning and cleaning.set_aside:
-        console.print(f"\n{cleaning.set_aside:,} of {cleaning.lines:,} lines were set aside:")
+        console.print(f"\n{set_aside(cleaning.set_aside, lines=cleaning.lines)}:")
         for reason, count in cleaning.rejected.items():
             console.print(f"  {count:>12,}  {reason}", highlight=False)
 

@@ -48,8 +48,10 @@ def run(
     sender of live input then sends again, from the second that the run names, or from any before.
     """
     from arterial.connectors.pace import parse_speed
+    from arterial.connectors.rejects import set_aside
     from arterial.linearroad.application.live.input import is_live
     from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear
+    from arterial.linearroad.data.clean_set import REJECTS_FILE
 
     factor = parse_speed(speed)
     if force:
@@ -99,5 +101,5 @@ def run(
                 f"worst {times['worst']:.3f} s"
             )
     if figures["rejected"]:
-        typer.echo(f"  {sum(figures['rejected'].values()):,} lines set aside: see {out}/rejects.csv")
+        typer.echo(f"  {set_aside(sum(figures['rejected'].values()), out / REJECTS_FILE)}")
     typer.echo(f"answers: {out}/output*.csv")

@@ -65,6 +65,7 @@ def run(
     same kernels run in this process. The updates are the same, byte for byte.
     """
     from arterial.connectors.pace import parse_speed
+    from arterial.connectors.rejects import set_aside
     from arterial.errors import DataError
     from arterial.moving.application.network import QueryOptions
     from arterial.moving.application.run import RunOptions, finished
@@ -99,7 +100,7 @@ def run(
     if cache < 100:
         typer.echo(f"accuracy with a cache of {cache:g} %: {summary.accuracy:.4f}")
     if summary.rejects:
-        typer.echo(f"{summary.rejects:,} lines are no events: see {rejects}", err=True)
+        typer.echo(set_aside(summary.rejects, rejects), err=True)
 
 
 def _in_this_process(events: Path, out: Path, rejects: Path, queries: QueryOptions, quiet: bool) -> Summary:

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from arterial.connectors.pace import Pace
+from arterial.connectors.rejects import SEVERAL_FILES, Rejects
 from arterial.connectors.source import Source
 from arterial.engine.run.run import Run
 from arterial.errors import ArterialError
 from arterial.linearroad.application.feed import ReportFeed, RequestFeed, reports_between
-from arterial.linearroad.data.cleaning import REJECT_SCHEMA
 from arterial.linearroad.data.convert import convert
 from arterial.linearroad.data.dataset import Data, open_data
-from arterial.linearroad.data.event_files import writing
 from arterial.linearroad.data.event_sources import is_data_set
 from arterial.linearroad.data.replicate import Replication
 
@@ -105,15 +104,10 @@ class StoredInput:
 
 def _prepared(path: Path, folder: Path, rejects: Path, disorder: int) -> Data:
     if is_data_set(path):
-        _no_rejects(rejects)
+        Rejects(rejects, SEVERAL_FILES, resume_at=0)
         return open_data(path)
     if not folder.exists():
         convert(path, folder, disorder=disorder, rejects=rejects, force=True)
         if not rejects.exists():
-            _no_rejects(rejects)
+            Rejects(rejects, SEVERAL_FILES, resume_at=0)
     return Data(folder, path)
-
-
-def _no_rejects(path: Path) -> None:
-    with writing(path):
-        path.write_text(",".join(REJECT_SCHEMA.names) + "\n")

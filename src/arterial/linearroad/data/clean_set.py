@@ -1,4 +1,4 @@
-"""Writing a clean data set from events of anyone; the lines set aside go to a file, and what was found is counted."""
+"""Writing a clean data set from any events; the lines set aside go to a file, and what was found is counted."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 
+from arterial.connectors.rejects import SEVERAL_FILES, Rejects
 from arterial.errors import DataError
-from arterial.linearroad.data.cleaning import REJECT_SCHEMA
 from arterial.linearroad.data.event_files import (
     CITY_FILE,
     CSV_FILE,
@@ -22,7 +20,6 @@ from arterial.linearroad.data.event_files import (
     CsvEvents,
     Expressways,
     write_city,
-    writing,
 )
 from arterial.linearroad.data.event_sources import Sources, one_ahead
 from arterial.version import __version__
@@ -64,15 +61,10 @@ def clean_into(
     kinds: Counter[int] = Counter()
     xways: set[int] = set()
     first, last = -1, -1
-    first_reject: dict[str, Any] | None = None
-    with (
-        Rejects(rejects) as aside,
-        Expressways(folder / PARQUET_FOLDER) if form == "parquet" else CsvEvents(folder / CSV_FILE) as out,
-    ):
+    aside = Rejects(rejects, SEVERAL_FILES)
+    with Expressways(folder / PARQUET_FOLDER) if form == "parquet" else CsvEvents(folder / CSV_FILE) as out:
         for piece in one_ahead(sources.pieces(progress)):
-            if piece.rejects.num_rows:
-                first_reject = first_reject or piece.rejects.slice(0, 1).to_pylist()[0]
-                aside.write(piece.rejects)
+            aside.add(piece.rejects)
             if not piece.events.num_rows:
                 continue
             times = piece.events["time"]
@@ -87,7 +79,7 @@ def clean_into(
                 out.write(piece.events)
     cleaners = [file.cleaner for file in sources.files]
     if not kinds:
-        why = "; line {line}: {reason}: {text!r:.80}".format(**first_reject) if first_reject else ""
+        why = "".join(f"; line {one.line}: {one.reason}: {one.text!r:.80}" for one in aside.examples[:1])
         raise DataError(f"{sources.path}: not one line is an event of Linear Road{why}")
     done = Cleaning(
         events=sum(kinds.values()),
@@ -97,43 +89,12 @@ def clean_into(
         counts={str(kind): kinds[kind] for kind in sorted(kinds)},
         lines=sum(cleaner.lines for cleaner in cleaners),
         blank_lines=sum(cleaner.blank for cleaner in cleaners),
-        rejected=dict(sum((cleaner.rejected for cleaner in cleaners), Counter[str]()).most_common()),
+        rejected=dict(aside.counts.most_common()),
         early_reports=sources.watch.early,
         off_ramp_reports=sources.watch.off_ramp,
     )
     write_city(folder, {**facts_of(sources.path), **MADE_BY, "format": form, "cleaning": asdict(done)})
     return done
-
-
-class Rejects:
-    """The file of lines set aside (file, line, reason, text); it is made when there is a first one."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._writer: Any = None
-
-    def __enter__(self) -> Rejects:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer:
-            with writing(self.path):
-                self._writer.close()
-
-    def write(self, rejects: pa.Table) -> None:
-        """Append lines."""
-        with writing(self.path):
-            self._writer = self._writer or pa.csv.CSVWriter(self.path, REJECT_SCHEMA)
-            self._writer.write_table(rejects)
-
-
-def read_rejects(path: Path) -> pa.Table:
-    """The lines set aside of a rejects file; none if there is no file."""
-    if not path.is_file():
-        return REJECT_SCHEMA.empty_table()
-    options = pa.csv.ConvertOptions(column_types=REJECT_SCHEMA, strings_can_be_null=False)
-    parsing = pa.csv.ParseOptions(newlines_in_values=True)
-    return pa.csv.read_csv(path, convert_options=options, parse_options=parsing).cast(REJECT_SCHEMA)
 
 
 def facts_of(path: Path) -> dict[str, Any]:

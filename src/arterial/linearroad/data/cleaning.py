@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from arterial.connectors.rejects import Reject
 from arterial.linearroad.formats.events import EVENT_SCHEMA
 from arterial.linearroad.formats.line_reader import (
     MAX_LINE_BYTES,
@@ -29,17 +28,6 @@ from arterial.linearroad.formats.line_reader import (
     without_old,
 )
 
-REJECT_SCHEMA = pa.schema(
-    [
-        pa.field("file", pa.string(), nullable=False),
-        pa.field("line", pa.int64(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-    ]
-)
-
-NO_REJECTS = REJECT_SCHEMA.empty_table()
-
 
 @dataclass(frozen=True)
 class Cleaned:
@@ -47,7 +35,7 @@ class Cleaned:
 
     events: pa.Table
     lines: NDArray[np.int64]
-    rejects: pa.Table
+    rejects: list[Reject]
 
 
 class Cleaner:
@@ -59,16 +47,14 @@ class Cleaner:
     >>> cleaned = cleaner.feed(b"0,30,7,55,0,1,0,20,105700,-1,-1,-1,-1,-1,-1\\n0,31,8,55,0,1,0,-2,105700,-1,-1,-1,")
     >>> cleaned.events["vid"].to_pylist(), cleaner.complete_until
     ([7], 30)
-    >>> cleaner.feed(b"-1,-1,-1\\n").rejects.select(["line", "reason"]).to_pylist()
-    [{'line': 2, 'reason': 'seg is not in 0..99'}]
+    >>> [(reject.line, reject.reason) for reject in cleaner.feed(b"-1,-1,-1\\n").rejects]
+    [(2, 'seg is not in 0..99')]
     """
 
     def __init__(self, *, disorder: int = 0, file: str = "") -> None:
         self.disorder, self.file = disorder, file
         self.lines = 0
         self.blank = 0
-        self.accepted = 0
-        self.rejected: Counter[str] = Counter()
         self.highest_time = -1
         self._recent = no_recent()
         self._cut = b""
@@ -114,16 +100,14 @@ class Cleaner:
         """Everything that the next piece depends on; give it to `restored`."""
         vids, times, _ = without_old(*self._recent, self.highest_time - self.disorder)
         used = times >= 0
-        numbers = {
-            name: getattr(self, name) for name in ("disorder", "file", "lines", "blank", "accepted", "highest_time")
-        }
+        numbers = {name: getattr(self, name) for name in ("disorder", "file", "lines", "blank", "highest_time")}
         held = pa.BufferOutputStream()
         with pa.ipc.new_stream(held, EVENT_SCHEMA) as writer:
             writer.write_table(self._held)
         store = io.BytesIO()
         np.savez(
             store,
-            numbers=np.frombuffer(json.dumps({**numbers, "rejected": self.rejected}).encode(), np.uint8),
+            numbers=np.frombuffer(json.dumps(numbers).encode(), np.uint8),
             cut=np.frombuffer(self._cut, np.uint8),
             vids=vids[used],
             times=times[used],
@@ -138,9 +122,8 @@ class Cleaner:
         with np.load(io.BytesIO(state), allow_pickle=False) as stored:
             numbers = json.loads(stored["numbers"].tobytes())
             cleaner = cls(disorder=numbers["disorder"], file=numbers["file"])
-            for name in ("lines", "blank", "accepted", "highest_time"):
+            for name in ("lines", "blank", "highest_time"):
                 setattr(cleaner, name, numbers[name])
-            cleaner.rejected = Counter(numbers["rejected"])
             cleaner._cut = stored["cut"].tobytes()
             vids, times, _ = without_old(stored["vids"], stored["times"], 0)
             cleaner._recent = Recent(vids, times)
@@ -165,7 +148,6 @@ class Cleaner:
         )
         self.lines += read
         self.blank += blank
-        self.accepted += good
         self.highest_time = highest
         self._recent = Recent(vids, times)
         events = pa.Table.from_arrays([pa.array(column[:good]) for column in columns], schema=EVENT_SCHEMA)
@@ -184,14 +166,7 @@ class Cleaner:
             waiting = np.sort(order[ready:])
             self._held, self._held_lines = events.take(waiting), lines[waiting]
             events, lines = events.take(order[:ready]), lines[order[:ready]]
-        if not bad:
-            return Cleaned(events, lines, NO_REJECTS)
-        reasons = [describe_fault(fault) for _, fault, _ in bad]
-        self.rejected.update(reasons)
-        rejects = pa.table(
-            [[self.file] * len(bad), [line for line, _, _ in bad], reasons, [text for _, _, text in bad]],
-            schema=REJECT_SCHEMA,
-        )
+        rejects = [Reject(line, describe_fault(fault), text, self.file) for line, fault, text in bad]
         return Cleaned(events, lines, rejects)
 
 
@@ -201,15 +176,15 @@ def _text(data: bytes, begin: int, end: int) -> str:
 
 def no_events() -> Cleaned:
     """A piece of input from which nothing came."""
-    return Cleaned(EVENT_SCHEMA.empty_table(), np.zeros(0, np.int64), NO_REJECTS)
+    return Cleaned(EVENT_SCHEMA.empty_table(), np.zeros(0, np.int64), [])
 
 
-def concatenated(pieces: list[Any]) -> Cleaned:
+def concatenated(pieces: list[Cleaned]) -> Cleaned:
     """Several pieces as one."""
     if not pieces:
         return no_events()
     return Cleaned(
         pa.concat_tables([piece.events for piece in pieces]),
         np.concatenate([piece.lines for piece in pieces]),
-        pa.concat_tables([piece.rejects for piece in pieces]),
+        [reject for piece in pieces for reject in piece.rejects],
     )

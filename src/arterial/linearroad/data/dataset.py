@@ -1,7 +1,7 @@
 """Events of any origin, ready to be read second by second or as a Spark frame: `open_data(path)`.
 
 A data set of ours is read where it is. Anything else is cleaned first, into a temporary data set that lives as long as
-the `Data`; what was set aside is told by `cleaning` and `rejects`.
+the `Data`; `cleaning` and `rejects` say what was set aside.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from arterial.connectors.rejects import Reject, read_rejects
 from arterial.errors import DataError
-from arterial.linearroad.data.clean_set import REJECTS_FILE, Cleaning, clean_into, facts_of, read_cleaning, read_rejects
+from arterial.linearroad.data.clean_set import REJECTS_FILE, Cleaning, clean_into, facts_of, read_cleaning
 from arterial.linearroad.data.event_files import CITY_FILE, PARQUET_FOLDER, reading, writing
 from arterial.linearroad.data.event_sources import Sources, is_data_set
 from arterial.linearroad.formats.events import EVENT_SCHEMA
@@ -77,8 +78,8 @@ class Data:
         return read_cleaning(self.folder)
 
     @property
-    def rejects(self) -> pa.Table:
-        """The lines that cleaning set aside: file, line, reason, text."""
+    def rejects(self) -> list[Reject]:
+        """The lines that cleaning set aside."""
         return read_rejects(self.folder / REJECTS_FILE)
 
     @property

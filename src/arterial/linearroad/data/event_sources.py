@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from arterial.connectors.rejects import Reject
 from arterial.errors import DataError
-from arterial.linearroad.data.cleaning import NO_REJECTS, REJECT_SCHEMA, Cleaned, Cleaner, concatenated
+from arterial.linearroad.data.cleaning import Cleaned, Cleaner, concatenated
 from arterial.linearroad.data.event_files import CITY_FILE, CSV_FILE, PARQUET_FOLDER, reading
 from arterial.linearroad.data.irregular import Watch, Watched
 from arterial.linearroad.formats.events import EVENT_SCHEMA
@@ -40,7 +41,7 @@ class Piece:
 
     events: pa.Table
     watched: Watched
-    rejects: pa.Table
+    rejects: list[Reject]
 
 
 def is_data_set(path: Path) -> bool:
@@ -109,13 +110,10 @@ class EventFile:
 
     def _as_written(self, cleaned: Cleaned) -> Cleaned:
         """Lines that were set aside with the text that stands in the file, not with its translation."""
-        if self._thesis is None or not cleaned.rejects.num_rows:
+        if self._thesis is None:
             return cleaned
-        texts = [self._thesis.text(line) for line in cleaned.rejects["line"].to_pylist()]
-        place = REJECT_SCHEMA.get_field_index("text")
-        return replace(
-            cleaned, rejects=cleaned.rejects.set_column(place, REJECT_SCHEMA.field(place), pa.array(texts, pa.string()))
-        )
+        text = self._thesis.text
+        return replace(cleaned, rejects=[one._replace(text=text(one.line)) for one in cleaned.rejects])
 
     def _parquet(self) -> Iterator[bytes]:
         try:
@@ -160,7 +158,7 @@ class Sources:
             rejects = cleaned.rejects
             events = cleaned.events
             if watched.repeats.any():
-                rejects = pa.concat_tables([rejects, self._repeated(cleaned, files, watched)])
+                rejects = [*rejects, *self._repeated(cleaned, files, watched)]
                 kept = np.flatnonzero(~watched.repeats)
                 events = events.take(kept)
                 watched = Watched(watched.xways[kept], watched.repeats[kept])
@@ -168,24 +166,15 @@ class Sources:
             if progress:
                 progress(sum(file.bytes_done for file in self.files))
 
-    def _repeated(self, cleaned: Cleaned, files: Any, watched: Watched) -> pa.Table:
-        """Reports of a vehicle that has one in another file in the same second; their text is made anew."""
+    def _repeated(self, cleaned: Cleaned, files: Any, watched: Watched) -> list[Reject]:
+        """Reports of a vehicle that has one in another file in the same second; their text is written again."""
         rows = np.flatnonzero(watched.repeats)
         texts = b"".join(event_lines(cleaned.events.take(rows))).decode().splitlines()
         reason = "report of a vehicle that another file has in this second"
-        for row in rows:
-            cleaner = self.files[files[row]].cleaner
-            cleaner.rejected[reason] += 1
-            cleaner.accepted -= 1
-        return pa.table(
-            [
-                [self.files[files[row]].path.name for row in rows],
-                cleaned.lines[rows],
-                [reason] * len(rows),
-                texts,
-            ],
-            schema=REJECT_SCHEMA,
-        )
+        return [
+            Reject(int(cleaned.lines[row]), reason, text, self.files[files[row]].path.name)
+            for row, text in zip(rows, texts, strict=True)
+        ]
 
 
 def one_ahead(pieces: Iterator[Piece]) -> Iterator[Piece]:
@@ -219,10 +208,10 @@ def merged(files: list[EventFile]) -> Iterator[tuple[Cleaned, Any]]:
             times = whole.events["time"].to_numpy()
             stop = len(times) if until is None else int(np.searchsorted(times, until))
             ready.append((place, whole, stop))
-        if until is not None and not any(stop for _, _, stop in ready) and not piece.rejects.num_rows:
+        if until is not None and not any(stop for _, _, stop in ready) and not piece.rejects:
             continue
         parts = [Cleaned(whole.events.slice(0, stop), whole.lines[:stop], whole.rejects) for _, whole, stop in ready]
-        waiting = [[Cleaned(whole.events.slice(stop), whole.lines[stop:], NO_REJECTS)] for _, whole, stop in ready]
+        waiting = [[Cleaned(whole.events.slice(stop), whole.lines[stop:], [])] for _, whole, stop in ready]
         together = concatenated(parts)
         order = np.argsort(together.events["time"].to_numpy(), kind="stable")
         places = np.concatenate([np.full(stop, place, np.int32) for place, _, stop in ready])

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arterial.linearroad.data.dataset import Data
-from arterial.linearroad.describe.accidents import Accident
-from arterial.linearroad.describe.sketch import DOWNTOWN, Sketch, sketch
+from arterial.linearroad.describe.sketch import DOWNTOWN, Accident, Sketch, sketch
 from arterial.linearroad.formats.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
 from arterial.linearroad.semantics.city import MINUTE_SECONDS, RUN_SECONDS
 
@@ -36,8 +35,10 @@ def describe(
     `progress` is told how many minutes of expressways are done.
     """
     if spark is None or len(data.xways) == 1 or data.events < SPARK_EVENTS:
-        counter = itertools.count(1)
-        sketches = [sketch(data.folder, xway, lambda: progress(next(counter))) for xway in data.xways]
+        # A step is one direction of an expressway.
+        steps = itertools.count(1)
+        step = minutes_of(data) / len(data.xways) / 2
+        sketches = [sketch(data.folder, xway, lambda: progress(next(steps) * step)) for xway in data.xways]
     else:
         sketches = _sketch_all(spark(), data, progress)
     return Description(data, sketches)

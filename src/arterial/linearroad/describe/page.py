@@ -267,9 +267,9 @@ def _cleaning(page: Page, description: Description) -> None:
     )
     if cleaning.rejected:
         page.table(["reason", "lines"], [[reason, count] for reason, count in cleaning.rejected.items()])
-        rejects = description.data.rejects.slice(0, REJECTS_SHOWN)
+        rejects = description.data.rejects[:REJECTS_SHOWN]
         page.table(
             ["file", "line", "reason", "text"],
-            [[row["file"], row["line"], row["reason"], row["text"][:200]] for row in rejects.to_pylist()],
-            folded=f"The first {rejects.num_rows:,}",
+            [[one.file, one.line, one.reason, one.text[:200]] for one in rejects],
+            folded=f"The first {len(rejects):,}",
         )

@@ -1,27 +1,56 @@
-"""The sketch of one expressway: everything that a description needs of its events, small enough to be sent around."""
+"""The sketch of one expressway: everything that a description needs of its events, small enough to be sent around.
+
+Trips, accidents, LAV and tolls are worked out by the validator's functions, in the profile `spec`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
 from numpy.typing import NDArray
 
 from arterial.linearroad.data.dataset import Data
-from arterial.linearroad.describe.accidents import Accident, accident_minutes, find_accidents
-from arterial.linearroad.describe.chains import Chains
-from arterial.linearroad.describe.segments import latest_average_velocity, minute_statistics, near, tolls
 from arterial.linearroad.formats.events import POSITION_REPORT
-from arterial.linearroad.semantics.city import MAX_SPEED, MINUTE_SECONDS, SEGMENTS
+from arterial.linearroad.semantics.city import (
+    EAST,
+    ENTRANCE_LANE,
+    EXIT_LANE,
+    MAX_SPEED,
+    MINUTE_SECONDS,
+    SEGMENT_FEET,
+    SEGMENTS,
+    WEST,
+)
+from arterial.linearroad.semantics.profiles import SPEC
+from arterial.linearroad.validate.expected.accidents import all_accidents, effect_of_minutes, in_reach
+from arterial.linearroad.validate.expected.chains import Ints, chains, read_reports
+from arterial.linearroad.validate.expected.segments import UNKNOWN, segment_tables, toll_table
 
 # The middle fifth of the road, where most trips end (§3.1.1: exits are normal around segment 50).
 DOWNTOWN = slice(40, 60)
 TYPES = 5
-MINUTES_READ = 5
+
+
+@dataclass(frozen=True)
+class Accident:
+    """Where and when at least two vehicles were stopped together, [start, end), and how many there were at most."""
+
+    xway: int
+    dir: int
+    lane: int
+    pos: int
+    start: int
+    end: int
+    vehicles: int
+
+    @property
+    def seg(self) -> int:
+        """The segment it is in."""
+        return self.pos // SEGMENT_FEET
 
 
 @dataclass(frozen=True)
@@ -48,69 +77,73 @@ class Sketch:
 
 
 def sketch(folder: Path, xway: int, done: Callable[[], None] = lambda: None) -> Sketch:
-    """Read an expressway of the data set in `folder`, a minute at a time; `done` is called after each."""
+    """Read an expressway of the data set in `folder`, a direction at a time; `done` is called after each."""
     data = Data(folder, folder)
-    seconds = data.last_second + 1
+    file, seconds = data.parquet_files[xway], data.last_second + 1
     minutes = -(-seconds // MINUTE_SECONDS)
-    chains = Chains(minutes)
-    per_second = np.zeros(minutes * MINUTE_SECONDS, np.int64)
-    by_type, requests = np.zeros(TYPES, np.int64), np.zeros((minutes, TYPES), np.int64)
-    histogram, downtown = np.zeros(MAX_SPEED + 1, np.int64), np.zeros(MAX_SPEED + 1, np.int64)
-    cars = np.zeros((minutes, 2, SEGMENTS), np.int64)
-    speeds = np.full((minutes, 2, SEGMENTS), np.nan)
-    speed_sums = np.zeros(minutes, np.int64)
-    for minute, events in _minutes(data, xway):
+    tables = (minutes, 2, SEGMENTS)
+    lav, cars, toll = np.zeros(tables, np.float32), np.zeros(tables, np.int32), np.zeros(tables, np.int32)
+    notices = np.zeros(tables, np.int32)
+    per_second, speed_sums = np.zeros(seconds, np.int64), np.zeros(minutes, np.int64)
+    speeds, downtown = np.zeros(MAX_SPEED + 1, np.int64), np.zeros(MAX_SPEED + 1, np.int64)
+    vehicles: list[Ints] = []
+    accidents: list[Accident] = []
+    trips = entries = exits = alerts = 0
+    for way in (EAST, WEST):
+        found = chains(read_reports(file, way), SPEC)
+        rows = found.reports
+        minute = rows.time // MINUTE_SECONDS
+        per_second += np.bincount(rows.time, minlength=seconds)
+        speed_sums += np.bincount(minute, rows.speed, minlength=minutes).astype(np.int64)
+        speeds += np.bincount(rows.speed, minlength=len(speeds))
+        middle = (rows.seg >= DOWNTOWN.start) & (rows.seg < DOWNTOWN.stop)
+        downtown += np.bincount(rows.speed[middle], minlength=len(downtown))
+        begins, leaving = ~found.follows, rows.lane == EXIT_LANE
+        vehicles.append(np.unique(rows.vid[begins]))
+        trips += int(begins.sum())
+        entries += int((begins & (rows.lane == ENTRANCE_LANE)).sum())
+        exits += int((leaving & (begins | ~np.roll(leaving, 1))).sum())
+
+        crashes = all_accidents(found, SPEC)
+        effect = effect_of_minutes(found, minutes, SPEC)
+        known, cars[:, way] = segment_tables(found, minutes, SPEC)
+        lav[:, way] = np.where(known == UNKNOWN, np.nan, known)
+        free = in_reach(effect, way, SPEC.toll_free_segments) > 0
+        toll[:, way] = np.where(free, 0, toll_table(known, cars[:, way], SPEC))
+        noticed = found.enters & ~leaving
+        cells = minute[noticed] * SEGMENTS + rows.seg[noticed]
+        notices[:, way] = np.bincount(cells, minlength=minutes * SEGMENTS).reshape(minutes, SEGMENTS)
+        alerts += int(notices[:, way][in_reach(effect, way, SPEC.alert_segments) > 0].sum())
+        columns = (crashes.lane, crashes.pos, crashes.since, crashes.until, crashes.cars)
+        accidents += [Accident(xway, way, *place) for place in zip(*(c.tolist() for c in columns), strict=True)]
         done()
-        kind = events["type"].to_numpy()
-        requests[minute] = np.bincount(kind, minlength=TYPES)
-        by_type += requests[minute]
-        reports = kind == POSITION_REPORT
-        if not reports.any():
-            continue
-        time, vid, speed, lane, dir, seg, pos = (
-            _column(events, name, reports) for name in ("time", "vid", "speed", "lane", "dir", "seg", "pos")
-        )
-        per_second += np.bincount(time, minlength=len(per_second))
-        histogram += np.bincount(speed, minlength=len(histogram))
-        downtown += np.bincount(speed[(seg >= DOWNTOWN.start) & (seg < DOWNTOWN.stop)], minlength=len(downtown))
-        speed_sums[minute] = speed.sum(dtype=np.int64)
-        cars[minute], speeds[minute] = minute_statistics(vid, speed, dir, seg)
-        chains.follow(time, vid, lane, dir, seg, pos)
-    accidents = find_accidents(xway, chains.stops())
-    close = near(accident_minutes(accidents, minutes))
-    lav = latest_average_velocity(speeds)
+    kinds, per_minute = _requests(file, minutes)
+    kinds[POSITION_REPORT] = per_second.sum()
     return Sketch(
         xway=xway,
-        reports_per_second=per_second[:seconds],
-        events_by_type=by_type,
-        requests_per_minute=requests[:, 1:].sum(axis=1),
-        speeds=histogram,
+        reports_per_second=per_second,
+        events_by_type=kinds,
+        requests_per_minute=per_minute,
+        speeds=speeds,
         speeds_downtown=downtown,
         speed_sums=speed_sums,
-        vehicles=chains.vehicles(),
-        trips=chains.trips,
-        entries=chains.entries,
-        exits=chains.exits,
-        lav=lav.astype(np.float32),
-        cars=cars.astype(np.int32),
-        toll=tolls(cars, lav, close).astype(np.int32),
-        notices=chains.notices.astype(np.int32),
-        alerts=int(chains.notices[close].sum()),
-        accidents=accidents,
+        vehicles=np.union1d(*vehicles),
+        trips=trips,
+        entries=entries,
+        exits=exits,
+        lav=lav,
+        cars=cars,
+        toll=toll,
+        notices=notices,
+        alerts=alerts,
+        accidents=sorted(accidents, key=lambda accident: (accident.start, accident.dir, accident.pos)),
     )
 
 
-def _minutes(data: Data, xway: int) -> Iterator[tuple[int, pa.Table]]:
-    """An expressway's events minute by minute, several read at a time so that few row groups are read twice."""
-    for first in range(data.first_second // MINUTE_SECONDS, data.last_second // MINUTE_SECONDS + 1, MINUTES_READ):
-        events = data.read(first * MINUTE_SECONDS, (first + MINUTES_READ) * MINUTE_SECONDS, [xway])
-        minutes = np.arange(first, first + MINUTES_READ + 1)
-        cuts = np.searchsorted(events["time"].to_numpy(), minutes * MINUTE_SECONDS)
-        for minute, start, stop in zip(minutes.tolist(), cuts, cuts[1:], strict=False):
-            if stop > start:
-                yield minute, events.slice(start, stop - start)
-
-
-def _column(events: pa.Table, name: str, rows: NDArray[np.bool_]) -> NDArray[Any]:
-    column: NDArray[Any] = events[name].to_numpy()
-    return column if rows.all() else column[rows]
+def _requests(file: Path, minutes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many requests there are of each type, and in each minute."""
+    asked = pl.scan_parquet(file).filter(pl.col("type") != POSITION_REPORT).select("type", "time").collect()
+    return (
+        np.bincount(asked["type"].to_numpy(), minlength=TYPES),
+        np.bincount(asked["time"].to_numpy() // MINUTE_SECONDS, minlength=minutes),
+    )

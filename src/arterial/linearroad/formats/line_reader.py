@@ -6,6 +6,7 @@ far and its (vehicle, second) with the latest reports; so a dirty file is read a
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,6 +80,7 @@ class Recent(NamedTuple):
     time: NDArray[np.int32]
 
 
+@cache
 def describe_fault(code: int) -> str:
     """A fault in words, the same for every line that has it."""
     if code >= OUT_OF_RANGE:

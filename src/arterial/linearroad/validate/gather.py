@@ -11,8 +11,7 @@ import polars as pl
 from arterial.errors import ArterialError
 from arterial.linearroad.formats.answers import ACCIDENT_ALERT, TABLE_OF_TYPE, TOLL_NOTICE
 from arterial.linearroad.formats.dialects import parse, read_chunk
-from arterial.linearroad.formats.events import POSITION_REPORT
-from arterial.linearroad.validate.expected.chains import REPORT_COLUMNS, reports_of
+from arterial.linearroad.validate.expected.chains import read_reports
 from arterial.linearroad.validate.expected.history import matching_tolls, means_by_xway
 from arterial.linearroad.validate.expected.journeys import journeys
 from arterial.linearroad.validate.expected.traffic import NEVER, traffic
@@ -48,10 +47,7 @@ def _requests(plan: Plan, asked: Asked) -> Iterator[Parcel]:
 
 def _traffic(task: TrafficOf, plan: Plan, asked: Asked) -> Iterator[Parcel]:
     terms = plan.terms
-    reported = (pl.col("type") == POSITION_REPORT) & (pl.col("dir") == task.direction) & (pl.col("time") < terms.until)
-    frame = pl.scan_parquet(task.file).filter(reported).select(REPORT_COLUMNS).collect()
-    reports = reports_of(frame)
-    del frame
+    reports = read_reports(task.file, task.direction, terms.until)
     found = traffic(reports, task.xway, task.direction, terms.profile)
     del reports
     # From before the window only the accounts of those matter who ask for them, or may get a discount.

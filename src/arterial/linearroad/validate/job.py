@@ -97,7 +97,7 @@ def validate(
         fault_counts=fault_counts,
         events=data.events * replicate,
         xways=len(data.xways) * replicate,
-        rejected=data.rejects.num_rows if cleaning is not None else 0,
+        rejected=len(data.rejects) if cleaning is not None else 0,
         window=(terms.first, terms.until) if (first, until) != (None, None) else None,
         timed=timed,
         notes=_notes(tolls, segments, plan, asked),

@@ -19,9 +19,9 @@ import polars as pl
 import pyarrow as pa
 
 from arterial.arrays import Array
+from arterial.connectors.rejects import Rejects
 from arterial.errors import DataError, MachineError
 from arterial.moving.files.event_file import Block, read_events
-from arterial.moving.files.run import write_rejects
 from arterial.moving.queries.events import Drop, Register
 from arterial.moving.queries.ids import Id, SlotTable
 from arterial.moving.queries.query_columns import QUERY_SCHEMA, row_of
@@ -84,8 +84,7 @@ def prepare(
         try:
             remove_drafts(folder.parent)
             with draft_folder(folder) as draft:
-                rejects.unlink(missing_ok=True)
-                reading = _Reading(draft, rejects, timeout)
+                reading = _Reading(draft, Rejects(rejects), timeout)
                 for block in read_events(events, space=space):
                     reading.take(block)
                     progress(block.bytes)
@@ -104,10 +103,10 @@ def opened(folder: Path) -> Prepared:
 class _Reading:
     """Takes in a file block by block, and then knows which types its columns can have."""
 
-    def __init__(self, folder: Path, rejects: Path, timeout: float | None) -> None:
+    def __init__(self, folder: Path, rejects: Rejects, timeout: float | None) -> None:
         self.folder, self.rejects, self.timeout = folder, rejects, timeout
         self.drafts: list[Path] = []
-        self.counts = dict.fromkeys(("lines", "reports", "queries", "rejects"), 0)
+        self.counts = dict.fromkeys(("lines", "reports", "queries"), 0)
         self.ticks = list(TICKS)
         self.units: list[Array] = []
         self.sizes: dict[str, list[Array]] = {OBJECTS: [], QUERIES: []}
@@ -117,11 +116,10 @@ class _Reading:
         self.table, self.last = SlotTable(), np.full(16, -np.inf)
 
     def take(self, block: Block) -> None:
-        write_rejects(self.rejects, block.rejects)
+        self.rejects.add(block.rejects)
         self.counts["lines"] += block.lines
         self.counts["reports"] += len(block.times)
         self.counts["queries"] += len(block.queries)
-        self.counts["rejects"] += len(block.rejects)
         units = block.units()
         self._narrow_ticks(units)
         self.units.append(units)
@@ -145,6 +143,7 @@ class _Reading:
             ticks=self.ticks[0],
             numbers=not self.table.text_of and self.focals_are_numbers,
             **self.counts,
+            rejects=len(self.rejects),
             time_units=len(units),
             objects_at_end=self._live_at(float(units[-1])) if len(units) else 0,
             queries_at_end=len(self.running),

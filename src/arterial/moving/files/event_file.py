@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from arterial.arrays import Array
+from arterial.connectors.rejects import Reject
 from arterial.errors import DataError
 from arterial.moving.files.event_table import EVENT_SCHEMA, csv_lines
 from arterial.moving.queries.events import Drop, MovingNearest, MovingRange, Nearest, Query, Range, Register
@@ -37,15 +38,6 @@ _NUMBERS = {
     "movingknn": (3,),
     "drop": (),
 }
-
-
-@dataclass(frozen=True)
-class Reject:
-    """A line that is set aside."""
-
-    line: int
-    reason: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -223,7 +215,7 @@ def _block(rows: pl.DataFrame, rejected: pl.DataFrame, lines: int, size: int) ->
         x=reports["n3"].to_numpy(),
         y=reports["n4"].to_numpy(),
         queries=[(row["line"], _event(row)) for row in others.iter_rows(named=True)],
-        rejects=[Reject(line, reason, text) for line, reason, text in rejected.select("line", "reason", "text").rows()],
+        rejects=[Reject(*row) for row in rejected.select("line", "reason", "text").iter_rows()],
         lines=lines,
         bytes=size,
     )

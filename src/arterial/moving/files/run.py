@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from typing import IO
 import numpy as np
 import polars as pl
 
+from arterial.connectors.rejects import Rejects
 from arterial.errors import MachineError
-from arterial.moving.files.event_file import Block, Reject, read_events
+from arterial.moving.files.event_file import Block, read_events
 from arterial.moving.files.update_file import time_text, write_updates
 from arterial.moving.queries.events import Register
 from arterial.moving.queries.space import Space
@@ -56,21 +56,18 @@ def run_file(
     read.
     """
     engine = make_engine(space=space, timeout=timeout, cache=cache, longest_step=longest_step)
-    started, totals = (
-        time.perf_counter(),
-        dict.fromkeys(("lines", "reports", "queries", "rejects", "units", "updates"), 0),
-    )
-    rejects.unlink(missing_ok=True)
+    started = time.perf_counter()
+    totals = dict.fromkeys(("lines", "reports", "queries", "units", "updates"), 0)
+    aside = Rejects(rejects)
     try:
         with out.open("wb") as file:
             for block in read_events(events, space=space):
                 totals["updates"] += write_changes(file, engine, run_block(engine, block))
                 engine.forget()
-                write_rejects(rejects, block.rejects)
+                aside.add(block.rejects)
                 totals["lines"] += block.lines
                 totals["reports"] += len(block.times)
                 totals["queries"] += len(block.queries)
-                totals["rejects"] += len(block.rejects)
                 totals["units"] += len(block.units())
                 progress(block.bytes)
     except OSError as fault:
@@ -79,7 +76,7 @@ def run_file(
         lines=totals["lines"],
         reports=totals["reports"],
         queries=totals["queries"],
-        rejects=totals["rejects"],
+        rejects=len(aside),
         time_units=totals["units"],
         updates=totals["updates"],
         objects_at_end=engine.live_count,
@@ -122,15 +119,3 @@ def write_changes(file: IO[bytes], engine: SharedExecution, changes: list[Change
         ids_column(engine.object_table, np.concatenate([changed.slot for changed in changes])),
     )
     return len(which)
-
-
-def write_rejects(path: Path, rejects: list[Reject]) -> None:
-    """Add lines to the file of what was set aside; without any there is no file."""
-    if not rejects:
-        return
-    new = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if new:
-            writer.writerow(["line", "reason", "text"])
-        writer.writerows((reject.line, reject.reason, reject.text) for reject in rejects)

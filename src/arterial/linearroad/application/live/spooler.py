@@ -8,25 +8,23 @@ that are set aside, so what was released once is what it stays.
 from __future__ import annotations
 
 import io
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
 
 from arterial.arrays import Array
 from arterial.connectors.pace import Pace
+from arterial.connectors.rejects import SEVERAL_FILES, Reject, Rejects
 from arterial.linearroad.application.live.spool import Account, Spool
-from arterial.linearroad.data.cleaning import NO_REJECTS, REJECT_SCHEMA, Cleaned, Cleaner, concatenated
-from arterial.linearroad.data.event_files import writing
+from arterial.linearroad.data.cleaning import Cleaned, Cleaner, concatenated
 
 GRACE_SECONDS = 0.5
 # Of a sender who sends nothing but faulty lines no more than this is kept in memory.
 MOST_WAITING_REJECTS = 10_000
+_STORED_REJECTS = pa.schema({"file": pa.string(), "line": pa.int64(), "reason": pa.string(), "text": pa.string()})
 
 
 class Spooler:
@@ -48,14 +46,15 @@ class Spooler:
         state: bytes | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.spool, self.rejects, self.pace, self.until, self.cleaner = spool, rejects, pace, until, cleaner
+        self.spool, self.pace, self.until, self.cleaner = spool, pace, until, cleaner
         self._now = now
         self._waiting: list[Cleaned] = []
         self._catching_up = spool.until > 0
         self._heard = now()
         if state is not None:
             self._restore(state)
-        spool.account.rejects_bytes = _cut_rejects(rejects, spool.account.rejects_bytes)
+        self.rejects = Rejects(rejects, SEVERAL_FILES, resume_at=spool.account.rejects_bytes)
+        spool.account.rejects_bytes = self.rejects.size
 
     @property
     def done(self) -> bool:
@@ -97,7 +96,7 @@ class Spooler:
             cleaner=np.frombuffer(self.cleaner.state(), np.uint8),
             events=_packed(waiting.events),
             lines=waiting.lines,
-            rejects=_packed(waiting.rejects),
+            rejects=_packed(pa.Table.from_pylist([one._asdict() for one in waiting.rejects], _STORED_REJECTS)),
         )
         return store.getvalue()
 
@@ -109,7 +108,8 @@ class Spooler:
             self._catching_up = is_ahead or bool(stored["catching_up"])
             if not is_ahead:
                 self.spool.account = Account.of_json(stored["account"].tobytes())
-            events, rejects = _unpacked(stored["events"]), _unpacked(stored["rejects"])
+            events = _unpacked(stored["events"])
+            rejects = [Reject(**row) for row in _unpacked(stored["rejects"]).to_pylist()]
             self._waiting = [self._without_known(Cleaned(events, stored["lines"], rejects))]
 
     @property
@@ -120,7 +120,7 @@ class Spooler:
 
     def _take(self, cleaned: Cleaned, *, last: bool = False) -> None:
         cleaned = self._without_known(cleaned)
-        if cleaned.events.num_rows or cleaned.rejects.num_rows:
+        if cleaned.events.num_rows or cleaned.rejects:
             self._waiting.append(cleaned)
             self._start_pace(cleaned.events)
         until = max(self._latest + 1, self.spool.until) if last else self.cleaner.complete_until
@@ -128,9 +128,10 @@ class Spooler:
             until = min(until, self.until)
         if until > self.spool.until or last:
             self._release(until)
-        elif sum(part.rejects.num_rows for part in self._waiting) > MOST_WAITING_REJECTS:
-            self._set_aside(pa.concat_tables([part.rejects for part in self._waiting]))
-            self._waiting = [Cleaned(part.events, part.lines, NO_REJECTS) for part in self._waiting]
+        elif sum(len(part.rejects) for part in self._waiting) > MOST_WAITING_REJECTS:
+            for part in self._waiting:
+                self._set_aside(part.rejects)
+            self._waiting = [Cleaned(part.events, part.lines, []) for part in self._waiting]
         if self.until is not None and self.spool.until >= self.until and not self.done:
             self.spool.end()
 
@@ -142,12 +143,12 @@ class Spooler:
         self.spool.account.skipped += known
         rejects = cleaned.rejects
         if known == cleaned.events.num_rows:
-            self.spool.account.skipped += rejects.num_rows
-            return Cleaned(cleaned.events.slice(known), cleaned.lines[known:], NO_REJECTS)
-        fresh = rejects["line"].to_numpy() > cleaned.lines[known]
-        self.spool.account.skipped += int((~fresh).sum())
+            self.spool.account.skipped += len(rejects)
+            return Cleaned(cleaned.events.slice(known), cleaned.lines[known:], [])
+        fresh = [one for one in rejects if one.line > cleaned.lines[known]]
+        self.spool.account.skipped += len(rejects) - len(fresh)
         self._catching_up = False
-        return Cleaned(cleaned.events.slice(known), cleaned.lines[known:], rejects.filter(pa.array(fresh)))
+        return Cleaned(cleaned.events.slice(known), cleaned.lines[known:], fresh)
 
     def _start_pace(self, events: pa.Table) -> None:
         """The first line of the window is due when it comes."""
@@ -162,27 +163,19 @@ class Spooler:
         waiting = concatenated(self._waiting)
         ready = int(np.searchsorted(waiting.events["time"].to_numpy(), until))
         events, left = waiting.events.slice(0, ready), waiting.events.slice(ready)
-        rejects, later = waiting.rejects, NO_REJECTS
-        if left.num_rows:
-            before = pa.array(rejects["line"].to_numpy() < waiting.lines[ready])
-            rejects, later = rejects.filter(before), rejects.filter(pc.invert(before))
-        self._set_aside(rejects)
+        first_left = waiting.lines[ready] if left.num_rows else np.inf
+        later = [one for one in waiting.rejects if one.line >= first_left]
+        self._set_aside([one for one in waiting.rejects if one.line < first_left])
         if until > self.spool.until:
             self.spool.write(events.combine_chunks(), until)
         # A copy, so that the few events that are left do not keep all in memory.
         left = left.take(np.arange(left.num_rows)) if left.num_rows else left
-        self._waiting = [Cleaned(left, waiting.lines[ready:], later)] if left.num_rows or later.num_rows else []
+        self._waiting = [Cleaned(left, waiting.lines[ready:], later)] if left.num_rows or later else []
 
-    def _set_aside(self, rejects: pa.Table) -> None:
-        if not rejects.num_rows:
-            return
-        lines = io.BytesIO()
-        pa.csv.write_csv(rejects, lines, pa.csv.WriteOptions(include_header=False))
-        with writing(self.rejects), self.rejects.open("ab") as file:
-            file.write(lines.getvalue())
-        account = self.spool.account
-        account.rejects_bytes += len(lines.getvalue())
-        account.rejected.update(rejects["reason"].to_pylist())
+    def _set_aside(self, rejects: list[Reject]) -> None:
+        self.rejects.add(rejects)
+        self.spool.account.rejects_bytes = self.rejects.size
+        self.spool.account.rejected.update(one.reason for one in rejects)
 
 
 def _packed(table: pa.Table) -> Array:
@@ -194,15 +187,3 @@ def _packed(table: pa.Table) -> Array:
 
 def _unpacked(packed: Array) -> pa.Table:
     return pa.ipc.open_stream(packed.tobytes()).read_all()
-
-
-def _cut_rejects(path: Path, size: int) -> int:
-    """Begin the file of lines set aside, or cut it back to what the spool says of it; how long it is without header."""
-    header = (",".join(REJECT_SCHEMA.names) + "\n").encode()
-    with writing(path):
-        if not size or not path.exists():
-            path.write_bytes(header)
-            return 0
-        size = min(size, path.stat().st_size - len(header))
-        os.truncate(path, len(header) + size)
-    return size

@@ -25,11 +25,13 @@ from arterial.linearroad.validate.expected.chains import Chains, Flags, Ints, Re
 
 @dataclass(frozen=True)
 class Intervals:
-    """When there was an accident at which position."""
+    """When there was an accident at which place, and how many cars were in it at most."""
 
     since: Ints
     until: Ints
+    lane: Ints
     pos: Ints
+    cars: Ints
 
     def __len__(self) -> int:
         return len(self.since)
@@ -63,7 +65,7 @@ def all_accidents(chains: Chains, profile: Profile) -> Intervals:
     sweep = np.lexsort((change, moment, place))
     place, moment, cars = place[sweep], moment[sweep], np.cumsum(change[sweep])
     two = np.flatnonzero((cars[:-1] >= 2) & (moment[1:] > moment[:-1]))
-    return _joined(place[two], moment[two], moment[two + 1])
+    return _joined(place[two], moment[two], moment[two + 1], cars[two])
 
 
 def minutes_with(accidents: Intervals, minutes: int) -> Flags:
@@ -157,12 +159,14 @@ def _left_a_stop(reports: Reports, fourth: Flags) -> Flags:
     return left
 
 
-def _joined(spot: Ints, since: Ints, until: Ints) -> Intervals:
+def _joined(spot: Ints, since: Ints, until: Ints, cars: Ints) -> Intervals:
     """Intervals at one spot that touch are one accident."""
     starts = np.ones(len(spot), bool)
     starts[1:] = (spot[1:] != spot[:-1]) | (since[1:] > until[:-1])
     ends = np.append(starts[1:], True) if len(spot) else starts
-    return Intervals(since[starts], until[ends], spot[starts] % EXPRESSWAY_FEET)
+    most = np.maximum.reduceat(cars, np.flatnonzero(starts)) if len(spot) else cars
+    lane, pos = np.divmod(spot[starts], EXPRESSWAY_FEET)
+    return Intervals(since[starts], until[ends], lane, pos, most)
 
 
 def _marked(first: Ints, last: Ints, seg: Ints, rows: int) -> Flags:

@@ -7,12 +7,14 @@ then a comparison of neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from arterial.linearroad.formats.events import POSITION_REPORT
 from arterial.linearroad.semantics.city import ENTRANCE_LANE, EXIT_LANE
 from arterial.linearroad.semantics.profiles import Profile
 
@@ -42,6 +44,14 @@ class Reports:
 
 
 REPORT_COLUMNS = ("time", "vid", "speed", "lane", "seg", "pos")
+
+
+def read_reports(file: Path, direction: int, until: int | None = None) -> Reports:
+    """The reports of one direction before the second `until` from a data set's file of an expressway."""
+    reported = (pl.col("type") == POSITION_REPORT) & (pl.col("dir") == direction)
+    if until is not None:
+        reported &= pl.col("time") < until
+    return reports_of(pl.scan_parquet(file).filter(reported).select(REPORT_COLUMNS).collect())
 
 
 def reports_of(frame: pl.DataFrame) -> Reports:
@@ -79,10 +89,10 @@ def chains(reports: Reports, profile: Profile) -> Chains:
 
 def _exact(reports: Reports, gap: int) -> Chains:
     # One number for (vehicle, second modulo gap, place in the chain): a successor's is greater by exactly one.
-    steps = reports.time.astype(np.int64) // gap
+    steps, phase = np.divmod(reports.time, gap)
     # One step more than there are keeps the last of a chain apart from the first of the next.
     length = int(steps.max(initial=0)) + 2
-    key = (_codes(reports.vid, gap * length) * gap + reports.time % gap) * length + steps
+    key = (_codes(reports.vid, gap * length).astype(np.int64, copy=False) * gap + phase) * length + steps
     order = np.argsort(key, kind="stable")
     follows = np.zeros(len(key), bool)
     follows[1:] = np.diff(key[order]) == 1
