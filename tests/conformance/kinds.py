@@ -11,10 +11,9 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from tools.box_pages import own_boxes
-
 from arterial.drawing import StreamHandle
 from tests.conformance.choices import Add
+from tools.box_pages import own_boxes
 
 Case = Callable[[StreamHandle], object]
 

@@ -150,7 +150,7 @@ class Box(ABC):
 
     @property
     def keeping(self) -> Keeping | None:
-        """How long it keeps the tuples that pass, sorted by what; the engine delivers them to a table. None: it does not."""
+        """How long it keeps the tuples that pass, and sorted by what; the engine writes the table. None: not at all."""
         return None
 
     def reads(self, stream: Stream) -> frozenset[str]:
