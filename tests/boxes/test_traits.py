@@ -74,7 +74,7 @@ def test_what_passes_and_what_changes(kind: str) -> None:
                 assert counted(left, stream.schema.names) <= counted(came, stream.schema.names)
             if box.stateless:
                 for column in set(stream.schema.names) - box.changes(stream):
-                    assert counted(left, (column,)) <= counted(came, (column,))
+                    assert counted(left, (column,)).keys() <= counted(came, (column,)).keys()
 
 
 @pytest.mark.parametrize("kind", CASES)
