@@ -3,7 +3,7 @@
     check_network(net, {"reports": tuples})                      # both engines agree, however the stream is cut
     check_box(MyBox("mine"), {"in": tuples}, {"in": stream})     # a box of your own, in every shard and cut
 
-`run` gives the outputs of a network as lists, `Clock` is a clock that goes when it is told to.
+`run` gives the outputs of a network as lists, `show` prints what leaves a box, `Clock` is a clock that tests set.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,7 +88,7 @@ def run(
     """
     value = network.value if isinstance(network, Network) else network
     host = InProcess(value, shards=shards)
-    sink = ListSink({box.name: [] for box in value.boxes if isinstance(box, Output)})
+    sink = ListSink({box.name: [] for box in value.boxes if not box.outputs})
     for step in _steps(value, arrivals, trains, random.Random(seed)):
         for name, train in host.step(step).items():
             if name in sink.tuples:
@@ -145,6 +145,27 @@ def check_box(
         check_network(net, arrivals, meanings={box.kind: meaning}, tries=tries, seed=seed)
     else:
         _compare(net.value, arrivals, run(net, arrivals), "one train in one shard", tries, 6, seed)
+
+
+def show(draw: Callable[[StreamHandle], StreamHandle], **columns: Sequence[Any]) -> None:
+    """Print what leaves the stream that `draw` makes of a source with these columns; their time is `time`.
+
+    >>> show(lambda s: s.map("next", x="x + 1"), time=[1, 2], x=[7, None])
+    time     x
+       1     8
+       2  null
+    """
+    net = Network("show")
+    types = {name: next((type(v) for v in values if v is not None), int) for name, values in columns.items()}
+    shown = draw(net.source("s", types))
+    net.box(Output("shown"), **{"in": shown})
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    got = run(net, {"s": rows})["shown"]
+    cells = [("null" if value is None else str(value) for value in row.values()) for row in got]
+    table = [shown.schema.names, *map(tuple, cells)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)))
 
 
 def compare(network: NetworkValue, expected: Mapping[str, Tuples], got: Mapping[str, Tuples], what: str) -> None:
@@ -208,21 +229,21 @@ def _steps(
     network: NetworkValue, arrivals: Mapping[str, Tuples], trains: int, chance: random.Random
 ) -> Iterator[dict[str, Train]]:
     """Trains of every source, cut at random places, sometimes with a promise about what is complete."""
-    sources = [box for box in network.boxes if isinstance(box, Source)]
-    frames = {box.name: frame(arrivals.get(box.name, ()), box.schema) for box in sources}
+    sources = {box.name: network.streams[Port(box.name, box.outputs[0])] for box in network.boxes if not box.inputs}
+    frames = {name: frame(arrivals.get(name, ()), stream.schema) for name, stream in sources.items()}
     cuts = {
         name: [0, *sorted(chance.randint(0, tuples.height) for _ in range(trains - 1)), tuples.height]
         for name, tuples in frames.items()
     }
     for i in range(trains):
         step = {}
-        for box in sources:
-            begin, end = cuts[box.name][i : i + 2]
-            rest = frames[box.name].slice(end)[box.time].cast(pl.Int64).drop_nulls()
+        for name, stream in sources.items():
+            begin, end = cuts[name][i : i + 2]
+            rest = frames[name].slice(end)[stream.time].cast(pl.Int64).drop_nulls()
             through = BEGIN
             if len(rest) and chance.random() < 0.5:
                 through = min(rest.to_list()) - 1
-            step[box.name] = Train(frames[box.name].slice(begin, end - begin), END if i + 1 == trains else through)
+            step[name] = Train(frames[name].slice(begin, end - begin), END if i + 1 == trains else through)
         yield step
 
 

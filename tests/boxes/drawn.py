@@ -9,6 +9,14 @@ from arterial import Network
 from arterial.drawing import StreamHandle
 from arterial.testing import check_network, run
 
+ALL = {
+    "n": "count(*)", "nx": "count(x)", "su": "sum(x)", "sf": "sum(f)", "lo": "min(f)", "hi": "max(x)", "hs": "max(s)",
+    "ls": "min(s)", "fi": "first(s)", "la": "last(x)", "av": "avg(x)", "sd": "stddev(f)",
+    "mix": "max(n) + count(*) * 2", "hb": "max(b)", "tf": "first(t)",
+}  # fmt: skip
+START = {"start": "window_start()"}
+DISTINCT = {"d": "count(distinct s)", "df": "count(distinct f)"}
+
 COLUMNS = {"k": int, "time": int, "x": int, "s": str}
 
 
@@ -30,3 +38,8 @@ def outputs(
 def one(draw: Callable[[StreamHandle], StreamHandle], arrivals: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """The rows that leave by the stream that `draw` makes."""
     return outputs(lambda s: draw(s).output("o"), arrivals)["o"]
+
+
+def signed(s: StreamHandle) -> StreamHandle:
+    """What stands of the stream by a key: rows come and go."""
+    return s.latest("signed", "k", "j", timeout=30).filter("stay", "n <> 2")

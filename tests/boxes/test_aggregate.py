@@ -5,10 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arterial import Network
 from arterial.boxes.parts.values import find_extremes
+from arterial.drawing import Network, StreamHandle
 from arterial.errors import NetworkError
-from tests.boxes.drawn import COLUMNS, one, tuples
+from tests.boxes.drawn import ALL, COLUMNS, DISTINCT, one, signed, tuples
+from tests.conformance.choices import Draw, values_over
+
+
+def case(s: StreamHandle) -> None:
+    values = {name: text for name, text in ALL.items() if not text.startswith(("first", "last", "stddev"))} | DISTINCT
+    rows = signed(s)
+    rows.aggregate("box", values | {"a": "avg(f)", "hf": "max(f)", "mb": "min(b)"}).output("o1")
+    rows.group_by("k").aggregate("box2", values).output("o2")
+    s.group_by("k", "s").aggregate("box3", values).output("o3")
+    s.group_by("f").aggregate("box4", n="count(*)", sf="sum(f) + 1").output("o4")
+
+
+WEIGHT = 2
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    values = values_over(draw, stream, holistic=True, start=False)
+    return stream.aggregate(name, {n: text for n, text in values.items() if "sign" not in text})
 
 
 def test_of_what_stands() -> None:

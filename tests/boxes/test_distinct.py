@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import strategies as st
 
-from arterial import Network
+from arterial.drawing import Network, StreamHandle
 from arterial.errors import NetworkError
-from tests.boxes.drawn import COLUMNS, one, tuples
+from tests.boxes.drawn import COLUMNS, one, signed, tuples
+from tests.conformance.choices import Draw
+
+
+def case(s: StreamHandle) -> None:
+    s.distinct("box").output("o1")
+    signed(s).distinct("box2", by=["s", "f"]).output("o2")
+    s.group_by("k").distinct("box3", by=["k"]).output("o3")
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    names = [n for n in stream.schema.names if n not in (stream.type.time, "sign")]
+    by = draw(st.one_of(st.none(), st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)))
+    return stream.distinct(name, by)
 
 
 def test_rows_come_once() -> None:

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import polars as pl
+from hypothesis import strategies as st
 
+from arterial.drawing import Network, StreamHandle
 from arterial.network.hashing import hash_tuples
 from tests.boxes.drawn import one, tuples
+from tests.conformance.choices import Draw
+
+
+def case(s: StreamHandle) -> None:
+    s.drop("box", 0.4, seed=7).output("o1")
+    s.group_by("k").drop("box2", 0.1).output("o2")
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    return stream.drop(name, draw(st.sampled_from([0.0, 0.3, 0.7, 1.0])), seed=draw(st.integers(0, 5)))
 
 
 def test_rates() -> None:

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
 from tests.boxes.drawn import outputs, tuples
+from tests.conformance.choices import Draw, condition
+
+
+def case(s: StreamHandle) -> None:
+    some = s.filter("box", "x > 1 or s like 'a%'")
+    some.output("o1")
+    some.otherwise.output("o2")
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    made = stream.filter(name, condition(draw, stream.schema))
+    return draw(st.sampled_from([made, made.otherwise]))
 
 
 def test_null_is_not_true() -> None:

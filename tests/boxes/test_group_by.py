@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
 from tests.boxes.drawn import one, tuples
+from tests.conformance.choices import Draw
+
+
+def case(s: StreamHandle) -> None:
+    s.group_by("k").group_by("k", "j").output("o1")
+    s.group_by("k").group_by("j").output("o2")
+    s.group_by("f").group_by().output("o3")
+
+
+WEIGHT = 3
+GROUPINGS = [(), ("k",), ("j",), ("k", "j"), ("s",), ("b", "k")]
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    return stream.group_by(*draw(st.sampled_from(GROUPINGS)), name=name)
 
 
 def test_ties_of_other_groups_are_put_in_the_order_of_their_values() -> None:

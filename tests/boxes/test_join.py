@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
 from tests.boxes.drawn import one, tuples
+from tests.conformance.choices import Draw, grouped_like
+
+
+def case(s: StreamHandle) -> None:
+    a, b = s.filter("a", "x > 0"), s.filter("b", "f < 1")
+    a.join("box", b, within=3, on="left.x <> right.x or right.s = 'a'").output("o1")
+    a.group_by("k").join("box2", b.group_by("k"), within=10).output("o2")
+    a.join("box3", a, within=0).output("o3")
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, others: list[StreamHandle]) -> StreamHandle:
+    other = draw(st.sampled_from(grouped_like(stream, others)))
+    on = draw(st.sampled_from([None, f"left.{stream.type.time} <= right.{other.type.time}", "left.x <> right.x"]))
+    return stream.join(name, other, within=draw(st.sampled_from([0, 1, 6])), on=on, time=f"{name}_time")
 
 
 def test_pairs_and_their_order() -> None:

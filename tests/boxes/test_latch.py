@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from tests.boxes.drawn import one, tuples
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
+from tests.boxes.drawn import ALL, one, tuples
+from tests.conformance.choices import Draw, values_over
+
+
+def case(s: StreamHandle) -> None:
+    s.group_by("k").latch("box", ALL, every=10).output("o1")
+    s.latch("box2", ALL, size=3).output("o2")
+    s.group_by("j").latch("box3", ALL, size=1).output("o3")
+    s.latch("box4", ALL, every=4).output("o4")
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    values = values_over(draw, stream, holistic=False, start=False)
+    if draw(st.booleans()):
+        return stream.latch(name, values, every=draw(st.sampled_from([1, 5, 10])))
+    return stream.latch(name, values, size=draw(st.integers(1, 3)))
 
 
 def test_goes_on_from_window_to_window() -> None:

@@ -6,14 +6,33 @@ import random
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 
 from arterial.boxes.latest import Latest
+from arterial.drawing import Network, StreamHandle
 from arterial.errors import NetworkError
 from arterial.network.box import IN, Stream
 from arterial.network.schema import Schema
 from arterial.reference.latest import latest
 from arterial.testing import check_box
 from tests.boxes.drawn import one, tuples
+from tests.conformance.choices import Draw
+
+
+def case(s: StreamHandle) -> None:
+    s.latest("box", "k").output("o1")
+    s.latest("box2", "j", "s", timeout=3).output("o2")
+    s.group_by("k").latest("box3", "k", "j", timeout=20).output("o3")
+    s.latest("box4", "f").output("o4")
+
+
+WEIGHT = 2
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    by = draw(st.sampled_from([("k",), ("j",), ("k", "j"), ("f",), stream.type.keyed_by or ("b",)]))
+    return stream.latest(name, *by, timeout=draw(st.sampled_from([None, 1, 7])))
+
 
 SCHEMA = Schema.of({"t": int, "k": str, "v": int})
 

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
-from arterial import Network
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
+from arterial.network.schema import Type
 from tests.boxes.drawn import COLUMNS, one, tuples
+from tests.conformance.choices import Draw
+from tests.conformance.expressions import texts
+
+
+def case(s: StreamHandle) -> None:
+    s.map("box", y="x * 2 + coalesce(f, 0)", z="x // 2", w="case when x > 1 then s else j end").output("o1")
+    s.group_by("k").map("box2", {"x": "n", "u": "f / 3"}, keep=["k", "t"]).output("o2")
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    kinds = {"x": Type.INT64, "f": Type.FLOAT64, "s": Type.STRING}
+    columns = {c: draw(texts(stream.schema, kind, 1)) for c, kind in kinds.items() if draw(st.booleans())}
+    return stream.map(name, columns or {"y": "1"})
 
 
 def test_all_expressions_see_the_tuple_as_it_came() -> None:

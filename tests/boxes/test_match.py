@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import strategies as st
 
-from arterial import Network
 from arterial.boxes.match import taken_apart
+from arterial.drawing import Network, StreamHandle
 from arterial.errors import NetworkError
 from arterial.network.expression.parser import predicate
 from arterial.network.schema import Schema
 from tests.boxes.drawn import COLUMNS, one, tuples
+from tests.conformance.choices import Draw, grouped_like
+
+
+def case(s: StreamHandle) -> None:
+    a, b = s.latest("a", "k"), s.filter("some", "x > 0")
+    a.match("box", b, on="left.j = right.j and left.n <> right.n").output("o1")
+    a.group_by("k").match("box2", a.group_by("k")).output("o2")
+    b.match("box3", a, on="left.f = right.f and right.x + 1 = left.x + 1").output("o3")
+    a.match("box4", s.latest("c", "j"), on="left.x < right.x or left.b").output("o4")
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, others: list[StreamHandle]) -> StreamHandle:
+    other = draw(st.sampled_from(grouped_like(stream, others)))
+    on = draw(
+        st.sampled_from(["left.k = right.k", "left.x = right.x and left.f <> right.f", "left.n + 1 = right.n", None])
+    )
+    return stream.match(name, other, on=on)
 
 
 def test_pairs_come_and_go_with_their_rows() -> None:

@@ -7,11 +7,18 @@ import random
 import pytest
 
 from arterial.boxes.net import Net
+from arterial.drawing import StreamHandle
 from arterial.network.box import IN, Stream
 from arterial.network.schema import Schema
 from arterial.reference.net import net
 from arterial.testing import check_box
 from tests.boxes.drawn import one, tuples
+
+
+def case(s: StreamHandle) -> None:
+    s.latest("a", "k").map("few", keep=["t", "k", "j"]).net("box").output("o1")
+    s.latest("b", "k", timeout=2).map("fewer", keep=["t", "f"]).group_by("f").net("box2").output("o2")
+
 
 SCHEMA = Schema.of({"t": int, "k": str, "v": float, "sign": "int8"})
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from arterial.drawing import StreamHandle
 from arterial.network.qos import Delay
 from tests.boxes.drawn import one, outputs, tuples
+
+
+def case(s: StreamHandle) -> None:
+    s.output("o1")
 
 
 def test_everything_is_delivered() -> None:

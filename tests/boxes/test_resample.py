@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
 from tests.boxes.drawn import one, tuples
+from tests.conformance.choices import Draw
+
+
+def case(s: StreamHandle) -> None:
+    s.group_by("k").resample("box", every=3, within=10, x="linear", f="linear", s="previous").output("o1")
+    s.resample("box2", every=5, within=6, f="linear", n="previous").output("o2")
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    fixed = (*stream.type.keyed_by, stream.type.time)
+    columns = {
+        f.name: draw(st.sampled_from(["linear", "previous"])) if f.type.is_number else "previous"
+        for f in stream.schema
+        if f.name not in fixed and draw(st.booleans())
+    }
+    return stream.resample(name, columns, every=draw(st.sampled_from([1, 2, 5])), within=draw(st.sampled_from([1, 8])))
 
 
 def test_linear_and_previous() -> None:

@@ -2,7 +2,31 @@
 
 from __future__ import annotations
 
-from tests.boxes.drawn import one, tuples
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
+from tests.boxes.drawn import ALL, DISTINCT, START, one, tuples
+from tests.conformance.choices import Draw, values_over
+
+
+def case(s: StreamHandle) -> None:
+    s.group_by("k").slide("box", ALL | START, over=12, every=5).output("o1")
+    s.slide("box2", ALL | DISTINCT, over=3, every=10).output("o2")
+    s.group_by("k").slide("box3", ALL | START, size=3, advance=2).output("o3")
+    s.slide("box4", ALL | DISTINCT, size=2, advance=5).output("o4")
+    s.slide("box5", ALL, size=4).output("o5")
+
+
+WEIGHT = 2
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    values = values_over(draw, stream, draw(st.booleans()))
+    if draw(st.booleans()):
+        return stream.slide(
+            name, values, over=draw(st.sampled_from([1, 3, 12])), every=draw(st.sampled_from([1, 4, 5]))
+        )
+    return stream.slide(name, values, size=draw(st.integers(1, 4)), advance=draw(st.integers(1, 5)))
 
 
 def test_by_time() -> None:

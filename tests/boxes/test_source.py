@@ -6,10 +6,15 @@ import numpy as np
 import polars as pl
 
 from arterial.boxes.source import Source
+from arterial.drawing import StreamHandle
 from arterial.network.schema import Schema
 from arterial.network.state import MemoryState
 from arterial.network.train import BEGIN, END, Train
 from tests.boxes.drawn import outputs, tuples
+
+
+def case(s: StreamHandle) -> None:
+    s.output("o1")
 
 
 def test_orders_within_the_disorder_and_sets_late_tuples_apart() -> None:

@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
-from tests.boxes.drawn import one, tuples
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
+from tests.boxes.drawn import ALL, DISTINCT, START, one, tuples
+from tests.conformance.choices import Draw, values_over
+
+
+def case(s: StreamHandle) -> None:
+    s.group_by("k", "s").tumble("box", ALL | START, every=10).output("o1")
+    s.tumble("box2", ALL | START, every=7).output("o2")
+    s.group_by("k").tumble("box3", ALL | START, size=3).output("o3")
+    s.tumble("box4", ALL, size=4).output("o4")
+    s.group_by("j").tumble("box5", ALL | DISTINCT | START, every=10).output("o5")
+    s.group_by("f").tumble("box6", ALL | DISTINCT | START, size=2).output("o6")
+
+
+WEIGHT = 2
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
+    values = values_over(draw, stream, draw(st.booleans()))
+    if draw(st.booleans()):
+        return stream.tumble(name, values, every=draw(st.sampled_from([1, 5, 10])))
+    return stream.tumble(name, values, size=draw(st.integers(1, 4)))
 
 
 def test_by_time() -> None:

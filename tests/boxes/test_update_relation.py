@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
-from arterial import Network
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
+from arterial.errors import NetworkError
 from arterial.testing import check_network, run
 from tests.boxes.drawn import COLUMNS, tuples
+from tests.conformance.choices import Draw, grouped_like
+
+
+def case(s: StreamHandle) -> None:
+    columns = {"k": int, "tot": int, "n": int, "last": str, "mx": float, "fi": str}
+    rows = [{"k": 1, "tot": 100, "n": 5, "last": "b"}, (None, None, None, "x", 9.0, "first")]
+    relation = s.network.relation("r", columns, "k", rows)
+    values = {"tot": "sum(x)", "n": "count(x)", "last": "s", "mx": "max(f)", "fi": "first(s)"}
+    s.group_by("k").update_relation("box", relation, values, delete="n = 3").output("o1")
+    s.group_by("k").read_relation("reader", relation, prefix="r_").output("o2")
+    single = s.network.relation("one", {"most": float}, (), [(3.0,)])
+    s.update_relation("box2", single, most="max(f)").output("o3")
+    s.read_relation("reader2", single).output("o4")
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, others: list[StreamHandle]) -> StreamHandle:
+    if not {"s", "x", "f"} <= set(stream.schema.names):
+        raise NetworkError("nothing to write into a relation")
+    key = stream.type.keyed_by
+    columns = {k: stream.schema[k].value for k in key}
+    columns |= {"total": "int64", "times": "int64", "latest": stream.schema["s"].value, "most": "float64"}
+    relation = net.relation(f"{name}_relation", columns, key)
+    stream.update_relation(
+        f"{name}_update",
+        relation,
+        total="sum(x)",
+        times="count(*)",
+        latest="s",
+        most="max(f)",
+        delete=draw(st.sampled_from([None, "n = 1", "b"])),
+    )
+    reader = draw(st.sampled_from(grouped_like(stream, others)))
+    return reader.read_relation(name, relation, prefix=f"{name}_")
 
 
 def test_a_read_sees_every_update_up_to_its_instant() -> None:

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
 from tests.boxes.drawn import outputs, tuples
+from tests.conformance.choices import Draw, grouped_like
+
+
+def case(s: StreamHandle) -> None:
+    a, b = s.filter("a", "x > 0"), s.filter("b", "f < 1")
+    w = a.wait_for("box", "until.t > t + 2", b)
+    w.output("o1")
+    w.unmet.output("o2")
+    w = a.group_by("k").wait_for("box2", "until.x < x or until.s = s", b.group_by("k"))
+    w.output("o3")
+    w.unmet.output("o4")
+
+
+def add(draw: Draw, net: Network, name: str, stream: StreamHandle, others: list[StreamHandle]) -> StreamHandle:
+    until = draw(st.sampled_from(grouped_like(stream, others)))
+    mine, theirs = stream.type.time, until.type.time
+    test = draw(st.sampled_from([f"until.{theirs} > {mine} + 1", "until.x > x", "until.s = s", "until.b"]))
+    return stream.wait_for(name, test, until, time=f"{name}_time")
 
 
 def test_release_order_and_what_is_never_met() -> None:

@@ -13,7 +13,6 @@ from arterial import Network
 from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import ArrivingSource
 from arterial.engine.run.run import Settings, run
-from arterial.moving.boxes.gpac_meaning import MEANINGS
 from arterial.reference import interpret
 from arterial.testing import compare, steps
 from tests.conformance.networks import networks
@@ -36,7 +35,7 @@ def _check(
     running = run(net.value, sources, sinks, folder, Settings(shards=2), spark=spark)
     assert running.wait(300)
     got = {name: sink.read().to_dicts() for name, sink in sinks.items()}
-    compare(net.value, interpret(net.value, tuples, MEANINGS), got, "Spark against the interpreter")
+    compare(net.value, interpret(net.value, tuples), got, "Spark against the interpreter")
 
 
 @pytest.mark.parametrize("kind", [k if k in USUAL else pytest.param(k, marks=pytest.mark.slow) for k in sorted(CASES)])

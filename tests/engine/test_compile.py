@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from arterial.engine.plan.compile import compile_network
@@ -144,6 +146,46 @@ def test_refusals() -> None:
         compile_network(chain(Enter("in"), Keep("keep")), 2)
     with pytest.raises(NetworkError, match="at least 1"):
         compile_network(chain(Enter("in"), Leave("out")), 0)
+
+
+@dataclass(frozen=True)
+class Attached(Running):
+    """Cannot be separated from what feeds it."""
+
+    kind = "tiny.attached"
+    inseparable = frozenset({"in"})
+
+
+@dataclass(frozen=True)
+class Misspelt(Running):
+    """Names an input that it does not have."""
+
+    kind = "tiny.misspelt"
+    inseparable = frozenset({"inn"})
+
+
+def test_inseparable_boxes_are_in_one_superbox() -> None:
+    for boxes in (
+        (Enter("in"), By("by"), Running("trips"), Attached("tolls"), Leave("out")),
+        (Enter("in"), Running("trips"), Attached("tolls"), Leave("out")),
+    ):
+        plan = compile_network(chain(*boxes), 2)
+        assert plan.superbox_of("trips") is plan.superbox_of("tolls")
+
+
+@pytest.mark.parametrize("split", [[], ["in"]])
+def test_a_plan_that_separates_them_is_refused(split: list[str]) -> None:
+    direct = chain(Enter("in"), Attached("tolls"), Leave("out"), name="city")
+    expected = (
+        "'city': box 'tolls' cannot be separated from box 'in', .* input 'in'; .* in source and 'tolls' in level 0"
+    )
+    with pytest.raises(NetworkError, match=expected):
+        compile_network(direct, 2, split_sources=split)
+
+
+def test_an_inseparable_input_must_exist() -> None:
+    with pytest.raises(NetworkError, match="box 'sum': it says that the input inn is inseparable; it has: in"):
+        compile_network(chain(Enter("in"), Misspelt("sum"), Leave("out")), 2)
 
 
 def test_describe_names_superboxes_and_keys() -> None:

@@ -21,7 +21,7 @@ SCHEMA = Schema.of({"time": "int64", "key": "int32", "value": "int64"})
 class Enter(Box):
     """A source."""
 
-    kind = "source"
+    kind = "tiny.enter"
     stateless = True
     schema: Schema = SCHEMA
 
@@ -40,7 +40,7 @@ class Enter(Box):
 class Leave(Box):
     """An output."""
 
-    kind = "output"
+    kind = "tiny.leave"
     stateless = True
 
     @property
@@ -58,8 +58,9 @@ class Leave(Box):
 class Keep(Box):
     """A stateless filter: values that are not a multiple of something."""
 
-    kind = "filter"
+    kind = "tiny.keep"
     stateless = True
+    passes = True
     not_of: int = 3
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
@@ -74,7 +75,7 @@ class Keep(Box):
 class Add(Box):
     """A stateless map: adds to the value; fails on one value."""
 
-    kind = "map"
+    kind = "tiny.add"
     stateless = True
     more: int = 1
     poison: int | None = None
@@ -93,7 +94,9 @@ class Add(Box):
 class By(Box):
     """A GroupBy."""
 
-    kind = "group_by"
+    kind = "tiny.by"
+    passes = True
+    regroups = True
     key: tuple[str, ...] = ("key",)
     again: bool = False
 
@@ -109,7 +112,7 @@ class By(Box):
 class Running(Box):
     """A stateful box: the value becomes the running sum within the group, or of the whole stream."""
 
-    kind = "running"
+    kind = "tiny.running"
     by: str = "key"
     poison: int | None = None
 
@@ -136,7 +139,7 @@ class Running(Box):
 class Both(Box):
     """A stateful box of two inputs: puts them one after the other, and counts."""
 
-    kind = "both"
+    kind = "tiny.both"
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from arterial import Network
 from arterial.drawing import StreamHandle
 from arterial.errors import NetworkError
 from arterial.moving import gpac_in, gpac_knn
-from arterial.moving.boxes.gpac_meaning import MEANINGS
 from arterial.network.serial import from_json, to_json
 from arterial.testing import check_network, run
 
@@ -75,7 +74,7 @@ def drawn(query: str, *, is_signed: bool = False, **options: Any) -> Network:
 @pytest.mark.parametrize("options", [{}, {"timeout": 5}, {"moves": True, "timeout": 3}])
 def test_on_reports(query: str, options: dict[str, Any]) -> None:
     for seed in range(3):
-        check_network(drawn(query, **options), {"s": reports(seed)}, meanings=MEANINGS, trains=20, seed=seed)
+        check_network(drawn(query, **options), {"s": reports(seed)}, trains=20, seed=seed)
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -83,7 +82,7 @@ def test_on_reports(query: str, options: dict[str, Any]) -> None:
 def test_on_signed_streams(query: str, moves: bool) -> None:
     for seed in range(3):
         net = drawn(query, is_signed=True, moves=moves)
-        check_network(net, {"s": signed(reports(seed), seed)}, meanings=MEANINGS, trains=20, seed=seed)
+        check_network(net, {"s": signed(reports(seed), seed)}, trains=20, seed=seed)
 
 
 @pytest.mark.parametrize("query", ["moving", "moving_knn"])
@@ -97,13 +96,13 @@ def test_the_focal_object_on_a_stream_of_its_own(query: str, is_signed: bool, ti
         QUERIES[query](net.source("s", COLUMNS), focals=focals, timeout=timeout).output("o")
         positions = reports(seed + 50, objects=4)
         arrivals = {"s": reports(seed), "f": signed(positions, seed) if is_signed else positions}
-        check_network(net, arrivals, meanings=MEANINGS, trains=20, seed=seed)
+        check_network(net, arrivals, trains=20, seed=seed)
 
 
 @pytest.mark.parametrize("query", ["region", "moving_knn"])
 def test_on_longitude_and_latitude(query: str) -> None:
     for seed in range(2):
-        check_network(drawn(query, lonlat=True), {"s": reports(seed)}, meanings=MEANINGS, trains=10, seed=seed)
+        check_network(drawn(query, lonlat=True), {"s": reports(seed)}, trains=10, seed=seed)
 
 
 def test_with_a_smaller_cache_it_is_the_same_in_any_cut() -> None:
@@ -137,7 +136,7 @@ def test_texts_as_ids() -> None:
     columns = COLUMNS | {"object": str}
     gpac_knn(net.source("s", columns), "q", k=3, focal="7", timeout=6).output("o")
     rows = [row | {"object": None if row["object"] is None else "ab7"[row["object"] % 3]} for row in reports(1)]
-    check_network(net, {"s": rows}, meanings=MEANINGS, trains=20)
+    check_network(net, {"s": rows}, trains=20)
 
 
 def test_it_goes_to_json_and_back() -> None:

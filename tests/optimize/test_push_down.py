@@ -16,6 +16,7 @@ from arterial.network.network import NetworkValue, Port
 from arterial.optimize.push_down import push_down
 from arterial.testing import run, standing, steps
 from tests.conformance.plans import FAVOURITES, REPORTS, Plan, plans, world
+from tests.optimize.pairs import Pair
 
 AREA: dict[str, Any] = {"region": (-5, -5, 5, 5)}
 AROUND: dict[str, Any] = {"focal": 2, "length": 9, "width": 9}
@@ -50,11 +51,34 @@ def area_first(s: StreamHandle) -> StreamHandle:
     return gpac_in(s.latest("latest", "object"), "gpac", **AREA).filter("trucks", "type = 'truck'")
 
 
-def test_it_goes_where_its_selectivity_wants_it() -> None:
-    assert moved(filter_first, 0.1) == ["latest", "gpac", "trucks", "answer"]
-    assert moved(filter_first, 0.5) == ["latest", "trucks", "gpac", "answer"]
-    assert moved(area_first, 0.1) == ["latest", "gpac", "trucks", "answer"]
-    assert moved(area_first, 0.5) == ["latest", "trucks", "gpac", "answer"]
+def around_first(s: StreamHandle) -> StreamHandle:
+    latest = s.latest("latest", "object")
+    return gpac_in(latest, "gpac", **AROUND).filter("trucks", "type = 'truck'")
+
+
+def around_trucks(s: StreamHandle) -> StreamHandle:
+    latest = s.latest("latest", "object")
+    return gpac_in(latest.filter("trucks", "type = 'truck'"), "gpac", **AROUND, focals=latest)
+
+
+def around_trucks_below(s: StreamHandle) -> StreamHandle:
+    latest = s.latest("latest", "object")
+    return gpac_in(latest, "gpac", **AROUND, focals=latest).filter("trucks", "type = 'truck'")
+
+
+def answer(draw: Callable[[StreamHandle], StreamHandle]) -> Callable[[StreamHandle], StreamHandle]:
+    return lambda s: draw(s).output("answer")
+
+
+PAIRS = [
+    Pair("rare: down", answer(filter_first), answer(area_first), {"gpac": 0.1}),
+    Pair("rare: stays down", answer(area_first), answer(area_first), {"gpac": 0.1}),
+    Pair("frequent: up", answer(area_first), answer(filter_first), {"gpac": 0.5}),
+    Pair("frequent: stays up", answer(filter_first), answer(filter_first), {"gpac": 0.5}),
+    Pair("unknown: stays", answer(filter_first), answer(filter_first), {"gpac": None}),
+    Pair("up, with what it follows", answer(around_first), answer(around_trucks), {"gpac": 0.5}),
+    Pair("down, with what it follows", answer(around_trucks), answer(around_trucks_below), {"gpac": 0.1}),
+]
 
 
 def test_without_a_selectivity_it_stays() -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from arterial.drawing import Network
 from arterial.errors import NetworkError
-from arterial.moving.boxes.gpac_meaning import MEANINGS
 from arterial.sql import Catalog, StreamEntry, compile_sql
 from arterial.testing import check_network
 from tests.sql.worlds import CATALOG, random_world
@@ -36,7 +35,7 @@ def test_both_engines_agree(text: str, seed: int) -> None:
     net = compile_sql(text, CATALOG, timeout=world.timeout)
     rows = {**world.rows, "Cars": [{"loaded": 0, **row} for row in world.rows["Cars"]]}
     sources = {box.name for box in net.value.boxes if not box.inputs}
-    check_network(net, {name: rows[name] for name in sources}, meanings=MEANINGS, tries=3, seed=seed)
+    check_network(net, {name: rows[name] for name in sources}, tries=3, seed=seed)
 
 
 @pytest.mark.parametrize("text", QUERIES)

@@ -32,10 +32,28 @@ _GONE, _STANDS, _IS_TOLD = 0, 1, 2
 
 @dataclass(frozen=True)
 class Aggregate(Box):
-    """At the end of each instant, where the values of a group are others than before: the old ones go, the new come.
+    """Computes values over the rows that stand in each group, as rows come and go (GPAC §5).
 
-    A group that no row is left of goes. The one group of a stream that is not grouped stays, once it was there: its
-    count is then 0 and its other values are null. Sums and means of floats are exact sums, rounded once.
+    At the end of each instant at which the values of a group changed, the old values go (-1) and the new ones come (1).
+    What leaves is a signed stream of the group, the time, the values and the sign.
+
+    - A group goes with its last row. The one group of a stream that is not grouped stays, once it had a row: its counts
+      are then 0 and its other values null, as in SQL. Before the first row there is nothing.
+    - Sums of integers wrap around; sums and means of floats are exact sums, rounded once.
+    - `min`, `max` and `count(distinct …)` keep how often each value stands.
+    - On a stream without signs every row stays, so the values are those of all tuples so far.
+
+    Parameters:
+        values: pairs of a name and an expression over `count(*)`, `count(x)`, `count(distinct x)`, `sum`, `avg`, `min`
+            and `max`. `first`, `last` and `stddev` belong to sequences; see `Latch`.
+
+    >>> from arterial.testing import show
+    >>> standing = lambda s: s.latest("now", "car")
+    >>> show(lambda s: standing(s).aggregate("all", n="count(*)", top="max(x)"), time=[1, 2], car=[7, 8], x=[4, 9])
+    time  n  top  sign
+       1  1    4     1
+       2  1    4    -1
+       2  2    9     1
     """
 
     values: windows.Values

@@ -10,7 +10,7 @@ from arterial.boxes.parts.order import require_time
 from arterial.boxes.parts.reorder import reorder
 from arterial.boxes.source import LATE
 from arterial.errors import NetworkError
-from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
 from arterial.network.expression.tree import known_column
 from arterial.network.state import State
@@ -19,16 +19,30 @@ from arterial.network.train import BEGIN, END, Train
 
 @dataclass(frozen=True)
 class BSort(Box):
-    """Orders by `time` (the stream's own, if None). What is more than `disorder` behind the highest before it is late.
+    """Puts a stream in bounded disorder into the order of its time, or of another column (Aurora §2.1).
 
-    Late tuples, and tuples without a time, leave by the port `late`, in the order in which they came.
+    Late tuples, and tuples without a time, leave by `late`, in the order in which they came. The input must be one
+    sequence: groups have no common order to be late in.
+
+    Parameters:
+        disorder: how far a tuple may be behind the highest time before it; a tuple further behind is late.
+        time: the column to order by, which becomes the time of the stream; None: the time that the stream has.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.bsort("by_sent", disorder=2, time="sent"), time=[1, 2, 3, 4], sent=[5, 4, 7, 1])
+    time  sent
+       2     4
+       1     5
+       3     7
     """
 
     disorder: Duration
     time: str | None = None
 
     kind: ClassVar[str] = "bsort"
+    passes: ClassVar[bool] = True
     instead: ClassVar[str] = "it is in the order of its changes already"
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -26,9 +26,20 @@ _N = "@n"
 
 @dataclass(frozen=True)
 class Distinct(Box):
-    """A row comes when it stands for the first time, and goes when it stands no more.
+    """Reports each row that stands once, however often it stands (GPAC §5).
 
-    A row is the columns `by`, or all but the time and the sign. What counts is the end of each instant.
+    A row comes (1) when it stands for the first time, and goes (-1) with its last copy. What counts is the end of each
+    instant. On a stream without signs nothing goes. Null is a value like any other.
+
+    Parameters:
+        by: the columns that make a row, which leave with the time and the sign; None: all but the time and the sign.
+            The columns that the stream is grouped by must be among them.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.distinct("kinds", by=["kind"]), time=[1, 2, 3], kind=["car", "car", "truck"])
+    time   kind  sign
+       1    car     1
+       3  truck     1
     """
 
     by: tuple[str, ...] | None = None

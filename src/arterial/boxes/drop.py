@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from arterial.errors import NetworkError
-from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.hashing import hash_tuples
 from arterial.network.state import State
 from arterial.network.train import Train
@@ -18,10 +18,22 @@ from arterial.network.train import Train
 
 @dataclass(frozen=True)
 class Drop(Box):
-    """Drops the share `rate` (0 to 1) of the tuples.
+    """Drops a share of the tuples by chance, the same ones in every run (Aurora §2.1).
 
     A hash of the tuple's values and the seed decides, so that cuts into trains, shards and restarts change nothing.
-    Tuples that are equal in all columns, time included, share their fate.
+    Tuples that are equal in all columns, time included, are dropped or kept together.
+
+    Parameters:
+        rate: the share to drop, from 0 (none) to 1 (all).
+        seed: another seed drops other tuples.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.drop("thinned", rate=0.5, seed=7), time=[1, 2, 3, 4, 5, 6])
+    time
+       1
+       2
+       5
+       6
     """
 
     rate: float
@@ -30,6 +42,8 @@ class Drop(Box):
     kind: ClassVar[str] = "drop"
     instead: ClassVar[str] = "drop before the box that makes the signs: here a minus might stay whose plus was dropped"
     stateless: ClassVar[bool] = True
+    passes: ClassVar[bool] = True
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     @property
     def threshold(self) -> int:

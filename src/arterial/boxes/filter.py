@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from arterial.errors import NetworkError
-from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.expression.function import Function, call_on_columns
 from arterial.network.expression.parser import predicate
 from arterial.network.expression.tree import reads
@@ -22,16 +22,28 @@ OTHERWISE = "otherwise"
 
 @dataclass(frozen=True)
 class Filter(Box):
-    """Tuples for which the predicate is true leave by `out`, all others (false or null) by `otherwise`.
+    """Screens tuples for those that satisfy a predicate (Aurora §2.1).
 
-    Of a signed stream a row goes the same way when it comes and when it goes; the predicate must not read time or sign.
+    Tuples for which the predicate is true leave by `out`, all others (false or null) by `otherwise`. Order and groups
+    stay. On a signed stream the predicate must read neither time nor sign, so that a row that goes takes the way on
+    which it came.
+
+    Parameters:
+        predicate: an expression, or a function made with `@function` that produces one bool.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.filter("fast", "speed > 100"), time=[1, 2, 3], speed=[90, 120, None])
+    time  speed
+       2    120
     """
 
     predicate: str | Function
 
     kind: ClassVar[str] = "filter"
     stateless: ClassVar[bool] = True
+    passes: ClassVar[bool] = True
     takes_signed: ClassVar[bool] = True
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -49,6 +61,12 @@ class Filter(Box):
         else:
             require_rows_only(stream, reads(predicate(self.predicate, stream.schema)), f"{self.predicate!r}")
         return {OUT: stream, OTHERWISE: stream}
+
+    def reads(self, stream: Stream) -> frozenset[str]:
+        """The columns of the predicate."""
+        if isinstance(self.predicate, Function):
+            return frozenset(self.predicate.reads)
+        return frozenset(reads(predicate(self.predicate, stream.schema)))
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """The train in two parts."""

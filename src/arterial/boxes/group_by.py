@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from arterial.boxes.parts.order import require_order
 from arterial.errors import NetworkError
-from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.expression.tree import known_column
 from arterial.network.signed import require_rows_only
 from arterial.network.state import State
@@ -17,16 +17,30 @@ from arterial.network.train import Train
 
 @dataclass(frozen=True)
 class GroupBy(Box):
-    """The same tuples, ordered within each group. No columns: one group of all.
+    """Lets all that follows work on each group of tuples with equal values in some columns (Aurora §2.1).
 
-    A null is a value like any other here. If the stream was grouped by columns that are not among the new ones, tuples
-    of one group and one time had no common order; they are then put in the order of their values.
+    It alone changes how a stream is sharded. Null is a value like any other here. If the stream was one sequence, or
+    was grouped by some of the new columns, each group keeps its order. If it was grouped by other columns, tuples of
+    one time that meet in a new group had no common order; they are put in the order of their values (column by column,
+    null first, NaN last), which is the same in any number of shards.
+
+    Parameters:
+        columns: the columns of the group; none: one group of all tuples.
+
+    >>> from arterial.testing import show
+    >>> by_car = lambda s: s.group_by("car").tumble("pairs", size=2, top="max(x)")
+    >>> show(by_car, time=[1, 2, 3], car=[7, 8, 7], x=[4, 9, 5])
+    car  time  top
+      7     3    5
     """
 
     columns: tuple[str, ...]
 
     kind: ClassVar[str] = "group_by"
     takes_signed: ClassVar[bool] = True
+    passes: ClassVar[bool] = True
+    regroups: ClassVar[bool] = True
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The input with another key."""

@@ -14,7 +14,7 @@ from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import Held, instants, require_alike, require_order
 from arterial.errors import NetworkError
-from arterial.network.box import OUT, Box, Stream
+from arterial.network.box import ALL_PORTS, OUT, Box, Stream
 from arterial.network.duration import Duration, units
 from arterial.network.expression.aggregate import time_field
 from arterial.network.expression.parser import predicate
@@ -30,11 +30,26 @@ RIGHT = "right"
 
 @dataclass(frozen=True)
 class Join(Box):
-    """Every pair of a left and a right tuple of one group, no more than `within` apart, for which `on` is true.
+    """Pairs tuples of two streams that are near in time (Aurora §2.1).
 
-    `on` reads `left.x` and `right.y`. The pair has all columns of the left tuple, and those of the right one beside the
-    group's, with "right_" before a name that both have. Its time is the column `time`, the later of both times. Pairs
-    of one time come in the order of the left tuples, then of the right ones.
+    Every left and right tuple of the same group that are at most `within` apart make a pair, if `on` is true for them
+    (null is not true). A pair has the left columns, then the right ones beside the group's, with `right_` before a name
+    that both have, and the later of both times in a column of its own.
+
+    - Pairs of one time come in the order of the left tuples, then of the right ones.
+    - Both streams are grouped by the same columns, or not at all. Null is a group.
+    - It waits until both streams are complete, and keeps the tuples of the last `within`.
+
+    Parameters:
+        within: the largest distance in time of a pair.
+        on: a predicate over `left.x` and `right.y`; None: every pair near in time.
+        time: the name of the column for the time of the pair.
+
+    >>> from arterial.testing import show
+    >>> pairs = lambda s: s.filter("low", "x < 5").join("near", s, within=1, on="right.x > 5")
+    >>> show(pairs, time=[1, 2, 9], x=[4, 6, 8])
+    time  x  right_time  right_x  joined
+       1  4           2        6       2
     """
 
     within: Duration
@@ -43,6 +58,7 @@ class Join(Box):
 
     kind: ClassVar[str] = "join"
     instead: ClassVar[str] = "use match, the join of what stands on both sides"
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     @property
     def inputs(self) -> tuple[str, ...]:

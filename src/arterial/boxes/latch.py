@@ -25,9 +25,22 @@ from arterial.network.train import BEGIN, Train
 
 @dataclass(frozen=True)
 class Latch(Box):
-    """After each window in which a group had tuples, the values over all its tuples from the beginning on.
+    """Computes values over all tuples of a group so far, after each window that has some (Aurora §2.1).
 
-    Windows are those of Tumble: of the time `every`, or of `size` tuples (1: after each tuple).
+    Like `Tumble`, but its values continue from window to window, over the lifetime of the group. Windows, and the time
+    that a result gets, are those of `Tumble`. `count(distinct …)`, functions and `window_start()` work on one window,
+    and are refused.
+
+    Parameters:
+        values: pairs of a name and an expression over aggregates, as in `Tumble`.
+        every: the length of a window in time; or
+        size: the number of tuples of a window (1: a result after each tuple).
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.latch("record", every=10, top="max(x)", n="count(*)"), time=[1, 5, 11], x=[4, 9, 5])
+    time  top  n
+       9    9  2
+      19    9  3
     """
 
     values: Values

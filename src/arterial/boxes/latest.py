@@ -13,7 +13,7 @@ from arterial.arrays import Array
 from arterial.boxes.parts.order import instants, require_order
 from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
-from arterial.network.box import IN, OUT, SIGN, Box, Stream
+from arterial.network.box import ALL_PORTS, IN, OUT, SIGN, Box, Stream
 from arterial.network.duration import Duration, units
 from arterial.network.expression.tree import known_column
 from arterial.network.signed import lifted, row_columns
@@ -25,11 +25,27 @@ _ALIVE, _CAME = "@alive", "@came"
 
 @dataclass(frozen=True)
 class Latest(Box):
-    """The latest tuple of each key at the end of each instant, as a signed stream: a new one takes the old one's place.
+    """Turns a stream of reports into a relation: the latest report of each key, as a signed stream (GPAC §3, §5).
 
-    Of several tuples of a key at one instant the last counts. With a `timeout`, a key is gone when so much time has
-    passed after its latest tuple without another. A tuple equal to the one before, but for its time, changes nothing.
-    Changes of one instant are in the order of the keys, what goes before what comes.
+    A new report takes the place of the old one: the old row goes (-1) and the new one comes (1). A row is all columns
+    but the time; a report equal to the one before changes nothing. This is what a query in SQL means by the name of a
+    stream.
+
+    - What counts is the end of each instant: of several tuples of a key at one instant, the last.
+    - Changes of one instant come in the order of the keys; of one key, what goes before what comes.
+    - Grouped by columns of the key, it runs in every shard.
+
+    Parameters:
+        key: the columns that say whose report it is.
+        timeout: a key is gone when so much time has passed without a report; None: it stays. At the end of the stream
+            all time passes, so with a timeout all keys go.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.latest("now", "car"), time=[1, 2], car=[7, 7], x=[4, 9])
+    time  car  x  sign
+       1    7  4     1
+       2    7  4    -1
+       2    7  9     1
     """
 
     key: tuple[str, ...]
@@ -37,6 +53,7 @@ class Latest(Box):
 
     kind: ClassVar[str] = "latest"
     instead: ClassVar[str] = "it says already what stands"
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The same columns, with a sign."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from arterial.boxes.parts.order import require_time, unordered_through
 from arterial.errors import NetworkError
-from arterial.network.box import IN, OUT, SIGN, Box, Stream
+from arterial.network.box import ALL_PORTS, IN, OUT, SIGN, Box, Stream
 from arterial.network.expression.function import Function, call_on_columns
 from arterial.network.expression.parser import parse
 from arterial.network.expression.tree import Column, known_column, reads
@@ -23,11 +23,26 @@ from arterial.network.train import Train
 
 @dataclass(frozen=True)
 class Map(Box):
-    """Adds computed columns, or puts them in the place of columns of the same name.
+    """Computes columns of every tuple (Aurora §2.1).
 
-    All expressions see the tuple as it came. `keep` names the columns of the input that stay (all, if None). `time`
-    makes another column the time of the stream; a stream whose time was computed has no order any more (see BSort).
-    The sign of a signed stream always stays; no column is computed from it or from the time.
+    Each name is a new column, or takes the place of one. All expressions see the tuple as it came.
+
+    - The columns by which the stream is grouped must stay as they are.
+    - A stream whose time is computed has no order any more; put a `BSort` behind it.
+    - A function gets a polars Series for each column that it reads and returns one for each that it produces, one value
+      for each tuple. If it raises, the error names the box and the first such tuple.
+    - The sign of a signed stream always stays. No column is computed from it or from the time, and the time stays.
+
+    Parameters:
+        columns: pairs of a name and an expression, or a function made with `@function`.
+        keep: the columns of the input that stay; None: all of them.
+        time: the column that is the time from here on (`time_column` when drawn); None: the time stays.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.map("metric", kmh="mph * 1.6", keep=["time"]), time=[1, 2], mph=[50, None])
+    time   kmh
+       1  80.0
+       2  null
     """
 
     columns: tuple[tuple[str, str | Function], ...]
@@ -37,6 +52,7 @@ class Map(Box):
     kind: ClassVar[str] = "map"
     stateless: ClassVar[bool] = True
     takes_signed: ClassVar[bool] = True
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The kept and the computed columns."""
@@ -77,6 +93,14 @@ class Map(Box):
             tuples = tuples.select(*keep, *(name for name in self._computed(schema) if name not in keep))
         stream = self.streams(self.fed_by)[OUT]
         return {OUT: Train(tuples, train.through if stream.ordered else unordered_through(train.through))}
+
+    def reads(self, stream: Stream) -> frozenset[str]:
+        """The columns that others are computed from."""
+        return frozenset(
+            name
+            for _, value in self.columns
+            for name in (value.reads if isinstance(value, Function) else reads(parse(value, stream.schema)))
+        )
 
     def changes(self, stream: Stream) -> frozenset[str]:
         """The columns of the input that do not go on as they are."""

@@ -31,12 +31,28 @@ _N = "@n"
 
 @dataclass(frozen=True)
 class Match(Box):
-    """Every pair of a left and a right row of one group that both stand and for which `on` is true.
+    """Pairs the rows that stand on two streams, as rows come and go on both (GPAC §5).
 
-    `on` reads `left.x` and `right.y`; equalities between both sides are looked up, not tried. The pair has the columns
-    of the left row, and those of the right one beside the group's, with "right_" before a name that both have. It comes
-    and goes, at the time in the left stream's time column, with the later and the earlier of both. A stream without
-    signs is one whose rows stay for ever.
+    A pair comes (1) when its later row comes, and goes (-1) when one of both goes. It is the join of two tables that
+    change; `Join` is that of tuples near in time.
+
+    - A pair has the left columns, then the right ones beside the group's and the time, with `right_` before a name that
+      both have, then the sign. Its time, in the left stream's time column, is that of the change.
+    - Equalities between both sides are looked up by hash; the rest of `on` is tried on what they leave. Null equals
+      nothing.
+    - Both streams are grouped alike, or not at all. Grouped, it runs in every shard, and null is a group.
+    - A stream without signs is a table that only grows. Both sides are kept whole. Equal rows make as many equal pairs.
+
+    Parameters:
+        on: a predicate over `left.x` and `right.y`, without times and signs; None: all pairs of a group.
+
+    >>> from arterial.testing import show
+    >>> van = lambda s: s.filter("vans", "kind = 'van'").latest("now", "kind")
+    >>> met = lambda s: van(s).match("met", s.filter("buses", "kind = 'bus'"), on="left.road = right.road")
+    >>> show(met, time=[1, 2, 3], kind=["van", "bus", "van"], road=[66, 66, 99])
+    time  kind  road  right_kind  right_road  sign
+       2   van    66         bus          66     1
+       3   van    66         bus          66    -1
     """
 
     on: str | None = None

@@ -19,10 +19,22 @@ from arterial.network.train import Train
 
 @dataclass(frozen=True)
 class Net(Box):
-    """A signed stream in which a row that goes and comes at one instant is not told.
+    """Takes away the changes of each instant that cancel (GPAC §5).
 
-    A Map that leaves columns out makes such pairs. Of a stream without signs every row comes, and none goes. Changes of
-    one instant are in the order of sign, then of values.
+    Of a signed stream, a row that goes and comes at one instant is not reported. A `Map` that leaves columns out makes
+    such pairs: where only the speed of a vehicle changed, its kind goes and comes again. Of a stream without signs
+    every row comes, and none goes. Changes of one instant are in the order of sign, what goes first, then of values.
+
+    Parameters:
+        none.
+
+    >>> from arterial.testing import show
+    >>> kinds = lambda s: s.latest("now", "car").map("kinds", keep=["time", "kind"])
+    >>> show(lambda s: kinds(s).net("net"), time=[1, 2, 3], car=[7, 7, 7], kind=["van", "van", "bus"], x=[4, 9, 9])
+    time  kind  sign
+       1   van     1
+       3   van    -1
+       3   bus     1
     """
 
     kind: ClassVar[str] = "net"

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from arterial.errors import NetworkError
-from arterial.network.box import IN, Box, Stream
+from arterial.network.box import ALL_PORTS, IN, Box, Stream
 from arterial.network.qos import Graph
 from arterial.network.state import State
 from arterial.network.train import Train
@@ -16,13 +16,28 @@ from arterial.network.train import Train
 
 @dataclass(frozen=True)
 class Output(Box):
-    """Delivers the tuples that reach it; the engine knows to whom. `delay` is the utility of an answer by its delay."""
+    """Delivers a stream to an application (Aurora §2.2).
+
+    Any stream can leave, also one without order. The run says where its tuples go.
+
+    Parameters:
+        delay: what an answer is worth by its delay: pairs of seconds and a utility from 0 to 1. When drawn,
+            `qos=Delay(good=2, zero=10)`: 1 up to 2 seconds, 0 from 10 on.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.output("alerts"), time=[1, 2], speed=[90, 120])
+    time  speed
+       1     90
+       2    120
+    """
 
     delay: Graph = ()
 
     kind: ClassVar[str] = "output"
     stateless: ClassVar[bool] = True
+    passes: ClassVar[bool] = True
     takes_signed: ClassVar[bool] = True
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -27,10 +27,24 @@ CHANGES = "changes"
 
 @dataclass(frozen=True)
 class ReadRelation(Box):
-    """The tuple with the values of its key's row, each under `prefix` and the column's name; null if there is no row.
+    """Adds to each tuple the row of a relation that has its key (thesis §5.2, §5.4.1).
 
-    A read at time t sees every change with time ≤ t; of several changes at one time, the last. A relation that nothing
-    changes is read as it began (`updated` is false), by streams grouped in any way.
+    A read at time t sees every change with time ≤ t; of several changes at one time, the last. So it waits until the
+    changes are complete through t. Where there is no row the values are null. The reader is grouped by the key of the
+    relation. A relation that nothing updates is a table of constants; any stream can read it. `UpdateRelation` writes
+    one.
+
+    Parameters:
+        relation: the relation, made with `net.relation(…)`.
+        prefix: comes before the names of the relation's columns.
+        updated: whether a box of the network updates the relation; its changes then come by the input `changes`.
+
+    >>> from arterial.testing import show
+    >>> limits = lambda s: s.network.relation("limits", {"road": int, "limit": int}, key="road", rows=[(66, 70)])
+    >>> show(lambda s: s.read_relation("limited", limits(s)), time=[1, 2], road=[66, 99])
+    time  road  limit
+       1    66     70
+       2    99   null
     """
 
     relation: Relation
@@ -39,6 +53,7 @@ class ReadRelation(Box):
 
     kind: ClassVar[str] = "read_relation"
     instead: ClassVar[str] = "use match with a stream of the relation's rows: a row that goes must be the one that came"
+    thinnable: ClassVar[frozenset[str]] = frozenset({IN})
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import Held, instants, require_order
 from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
-from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
 from arterial.network.expression.aggregate import time_field
 from arterial.network.expression.tree import known_column
@@ -29,11 +29,28 @@ PREVIOUS = "previous"
 
 @dataclass(frozen=True)
 class Resample(Box):
-    """A tuple of each group at every multiple of `every`, where it can be known.
+    """Makes a partially synthetic stream, with tuples interpolated between actual ones (Aurora §2.1).
 
-    If the group has a tuple at that instant, it has its values (of several, the last). Between two neighbouring tuples
-    of the group no more than `within` apart it is interpolated: `linear` columns on the line between both, `previous`
-    ones as the earlier has them. Anywhere else there is none. So the stream is `within` behind its input.
+    Each group gets a tuple at every multiple of `every` where one can be known.
+
+    - If the group has a tuple at that instant, its values are taken (of several, those of the last).
+    - Between two neighbouring tuples at most `within` apart, `linear` columns lie on the line between both (float64;
+      null if one of them is null), and `previous` columns are those of the earlier.
+    - In a longer gap, before the first and after the last tuple there is nothing.
+    - Whether a gap is short enough is known `within` later, so the output is that much behind its input.
+
+    Parameters:
+        columns: pairs of a column and how it is interpolated: `linear` or `previous`.
+        every: the distance of the new tuples in time.
+        within: the longest gap to interpolate over.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.resample("seconds", every=1, within=5, x="linear"), time=[1, 3, 9], x=[4, 8, 5])
+    time    x
+       1  4.0
+       2  6.0
+       3  8.0
+       9  5.0
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -42,6 +59,7 @@ class Resample(Box):
 
     kind: ClassVar[str] = "resample"
     instead: ClassVar[str] = "resample before the box that makes the signs"
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The group, the time, the resampled columns; linear ones as float64."""

@@ -10,7 +10,7 @@ from arterial.boxes.parts.order import require_order
 from arterial.boxes.parts.recompute import slide_by_time, slide_by_tuples
 from arterial.boxes.parts.windows import check_count, window_plan, window_stream
 from arterial.errors import NetworkError
-from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
 from arterial.network.expression.aggregate import Values
 from arterial.network.state import State
@@ -19,11 +19,27 @@ from arterial.network.train import Train
 
 @dataclass(frozen=True)
 class Slide(Box):
-    """Windows over a time (`over`, one `every` so much), or of `size` tuples of a group, one each `advance` tuples.
+    """Advances a window over the stream and computes values over each stop (Aurora §2.1).
 
-    A time window ends with the last instant before a multiple of `every`, reaches `over` back, and is stamped with that
-    instant. A window of tuples is stamped with the time of its last tuple. Windows without tuples, and windows that are
-    not full by tuples, give nothing.
+    - By time, a window ends with the last instant before each multiple of `every` and reaches `over` back; that instant
+      is the time of its result. The first windows of a group reach back to before it began. If `every` is longer than
+      `over`, tuples between windows are in none.
+    - By tuples, a window is `size` tuples of the group; the time of its last tuple is that of its result.
+    - A window without tuples, or with fewer than `size`, gives nothing.
+    - The tuples of open windows wait in chunks of which a train touches few.
+
+    Parameters:
+        values: pairs of a name and an expression over aggregates, as in `Tumble`.
+        over: how far back a window reaches in time, with
+        every: the distance of two windows in time; or
+        size: the number of tuples of a window, with
+        advance: the number of tuples from one window to the next; None: 1.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.slide("rolling", size=2, mean="avg(x)"), time=[1, 2, 3], x=[4, 8, 6])
+    time  mean
+       2   6.0
+       3   7.0
     """
 
     values: Values
@@ -34,6 +50,7 @@ class Slide(Box):
 
     kind: ClassVar[str] = "slide"
     instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The group, the time, the values."""

@@ -23,10 +23,25 @@ LATE = "late"
 
 @dataclass(frozen=True)
 class Source(Box):
-    """Orders what arrives by time. A tuple is late if its time is less than the highest so far minus `disorder`.
+    """Lets a stream enter the network, in the order of its time (Aurora §2).
 
-    Late tuples, and tuples without a time, leave by the port `late`, in the order of their arrival. A `signed` source
-    has an int8 column `sign`; what is late of it is no longer part of the changes, and so not signed.
+    - A tuple is late if its time is less than the highest time that arrived before it, minus `disorder`. That depends
+      on the order of arrival alone, never on trains. Late tuples, and tuples without a time, leave by `late`, as they
+      came. A tuple at or before a time that its feeder promised to be complete is late too.
+    - Complete is what lies before the highest time minus `disorder`, or what was promised.
+    - Tuples of one time stay in the order of their arrival. Gaps mean nothing.
+
+    Parameters:
+        schema: the columns and their types.
+        time: the column that is the time: an integer (seconds) or a timestamp.
+        disorder: how far a tuple may be behind the highest time before it.
+        signed: the stream is a signed stream: its int8 column `sign` is 1 where a row comes and -1 where it goes. What
+            is late is not part of it.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.network.stream("s", "late"), time=[1, 4, 2], x=[7, 8, 9])
+    time  x
+       2  9
     """
 
     schema: Schema
@@ -35,6 +50,7 @@ class Source(Box):
     signed: bool = False
 
     kind: ClassVar[str] = "source"
+    passes: ClassVar[bool] = True
 
     @property
     def inputs(self) -> tuple[str, ...]:

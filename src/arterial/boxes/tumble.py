@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from arterial.boxes.parts.recompute import slide_by_time, slide_by_tuples
 from arterial.boxes.parts.windows import check_window, tumble_by_time, tumble_by_tuples, window_plan, window_stream
-from arterial.network.box import IN, OUT, Box, Stream
+from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.duration import Duration
 from arterial.network.expression.aggregate import Values
 from arterial.network.state import State
@@ -17,10 +17,28 @@ from arterial.network.train import Train
 
 @dataclass(frozen=True)
 class Tumble(Box):
-    """Windows of `every` (a time), or of `size` tuples, of each group; several values in one pass.
+    """Computes values over disjoint windows of each group (Aurora §2.1, thesis §5.4.2).
 
-    A time window begins at a multiple of `every` and is stamped with its last instant. A window of tuples is stamped
-    with the time of its last tuple. A window without tuples gives nothing, nor does one of fewer than `size` tuples.
+    - A time window begins at a multiple of `every`; its last instant is the time of its result. It closes as soon as
+      that instant is complete. A window without tuples of a group gives nothing for it.
+    - A window of tuples is the next `size` tuples of the group; the time of its last tuple is that of its result. One
+      that never fills gives nothing.
+    - Nulls are left out by every aggregate but `count(*)`.
+    - What leaves is the group, the time and the values. Most aggregates keep a few numbers for each open window;
+      `count(distinct …)` and functions keep its tuples.
+
+    Parameters:
+        values: pairs of a name and an expression over `count(*)`, `count`, `count(distinct …)`, `sum`, `min`, `max`,
+            `avg`, `first`, `last`, `stddev` (of a sample), `window_start()` and the columns of the group. A function
+            made with `@function` gets the columns of the window and returns one value, or as many as it produces.
+        every: the length of a window in time; or
+        size: the number of tuples of a window.
+
+    >>> from arterial.testing import show
+    >>> show(lambda s: s.tumble("per_minute", every="1 minute", top="max(x)"), time=[1, 59, 61], x=[4, 9, 5])
+    time  top
+      59    9
+     119    5
     """
 
     values: Values
@@ -29,6 +47,7 @@ class Tumble(Box):
 
     kind: ClassVar[str] = "tumble"
     instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The group, the time, the values."""

@@ -12,7 +12,7 @@ import polars as pl
 from arterial.boxes.parts.order import Held, instants, require_alike, require_order
 from arterial.boxes.parts.signed import with_sign
 from arterial.errors import NetworkError
-from arterial.network.box import OUT, SIGN, Box, Stream
+from arterial.network.box import ALL_PORTS, OUT, SIGN, Box, Stream
 from arterial.network.schema import Schema
 from arterial.network.signed import lifted
 from arterial.network.state import State
@@ -21,15 +21,28 @@ from arterial.network.train import Train
 
 @dataclass(frozen=True)
 class Union(Box):
-    """All tuples of its inputs, in the order of (time, input, position).
+    """Merges streams of one schema into one (Aurora §2.1, thesis ch. 5).
 
-    If one input is signed, so is the output, and every tuple of an input without signs is a row that comes.
+    All tuples of its inputs leave in the order of (time, input, position). The inputs have the same columns, the same
+    time, and are grouped alike. It waits until all inputs are complete, and holds back what is ahead. If one input is a
+    signed stream, so is the output, and every tuple of an input without signs is a row that comes and stays.
+
+    Parameters:
+        count: the number of inputs, which are named `in0`, `in1`, ….
+
+    >>> from arterial.testing import show
+    >>> ends = lambda s: s.filter("high", "x > 5").union("both", s.filter("low", "x < 5"))
+    >>> show(ends, time=[1, 2, 2], x=[4, 5, 9])
+    time  x
+       1  4
+       2  9
     """
 
     count: int = 2
 
     kind: ClassVar[str] = "union"
     takes_signed: ClassVar[bool] = True
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     @property
     def inputs(self) -> tuple[str, ...]:

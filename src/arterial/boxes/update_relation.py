@@ -33,10 +33,26 @@ RUNNING = ("count", "sum", "min", "max", "first", "last")
 
 @dataclass(frozen=True)
 class UpdateRelation(Box):
-    """Every tuple writes the row of its key: each column is set to an expression over the tuple, or goes on as one of
-    count, sum, min, max, first, last over all tuples of the key, beginning with the relation's first rows.
+    """Writes a relation, a named table with a key, from a stream (thesis §5.2, §5.4.1).
 
-    A tuple for which `delete` is true removes the row instead; what follows begins anew.
+    Every tuple writes the row of its key. What leaves is the stream of changes: the key, the values, the time, and
+    `deleted`. A `ReadRelation` is fed by it, so the network has no cycle; an update that depends on a read of the same
+    relation would be one, and is refused. A relation has one UpdateRelation: lead several streams into it with a
+    `Union`, and draw it before its readers.
+
+    Parameters:
+        relation: the relation, made with `net.relation(…)`; the stream is grouped by its key.
+        values: pairs of a column of the relation and an expression over the tuple, or one of `count`, `sum`, `min`,
+            `max`, `first`, `last` over all tuples of the key, from the rows that the relation begins with.
+        delete: a tuple for which this predicate is true removes the row and is not counted; what follows begins again.
+
+    >>> from arterial.testing import show
+    >>> accounts = lambda s: s.network.relation("accounts", {"car": int, "paid": int}, key="car", rows=[(7, 100)])
+    >>> pay = lambda s: s.group_by("car").update_relation("pay", accounts(s), paid="sum(x)")
+    >>> show(pay, time=[1, 2], car=[7, 8], x=[4, 9])
+    car  paid  time  deleted
+      7   104     1    False
+      8     9     2    False
     """
 
     relation: Relation

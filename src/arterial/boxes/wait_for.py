@@ -32,12 +32,24 @@ PAIRS_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True)
 class WaitFor(Box):
-    """Holds each tuple until `predicate` is true for it and the latest tuple on `until` of its group.
+    """Delays each tuple until a predicate over another stream, or over a relation, is fulfilled (thesis §5.3).
 
-    The predicate reads the tuple's columns, and those of the other stream as `until.x`. What counts at an instant is
-    the last tuple on `until` up to and including it. A tuple leaves with the instant of its release in the column
-    `time`, which is the time of the output; tuples released at one instant keep their order. What still waits when the
-    streams end leaves by `unmet`.
+    - Each tuple is held until the predicate is true for it and the latest tuple on `until` of its group. What counts at
+      an instant is the last tuple there up to and including it; before the first there is none, and every tuple waits.
+    - Tuples released at one instant keep their order.
+    - What still waits when the streams end leaves by `unmet`.
+
+    Parameters:
+        predicate: an expression over the columns of the tuple, and those of the other stream as `until.x`.
+        time: the name of a column for the instant of release, which is the time of the output: the tuple's own time if
+            it need not wait.
+
+    >>> from arterial.testing import show
+    >>> released = lambda s: s.filter("low", "x < 5").wait_for("wait", "until.x > 7", s)
+    >>> show(released, time=[1, 2, 6], x=[4, 3, 8])
+    time  x  released
+       1  4         6
+       2  3         6
     """
 
     predicate: str
@@ -45,6 +57,7 @@ class WaitFor(Box):
 
     kind: ClassVar[str] = "wait_for"
     instead: ClassVar[str] = "wait before the box that makes the signs"
+    thinnable: ClassVar[frozenset[str]] = frozenset({IN})
 
     @property
     def inputs(self) -> tuple[str, ...]:

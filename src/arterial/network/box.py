@@ -1,7 +1,8 @@
 """The box: a named function from trains to trains, with the types of its streams and the state that it keeps.
 
 A box is immutable data. `streams` says which streams it accepts and gives, `process` is the vectorised function that
-the engine runs; what it means is defined by the interpreter (`arterial.reference`), a tuple at a time.
+the engine runs; what it means is defined by the interpreter (`arterial.reference`), a tuple at a time. Its traits say
+what may be done to it: compiler, optimizer and shedder ask them and know no kind of box.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from arterial.errors import NetworkError
+from arterial.network.duration import Duration
 from arterial.network.schema import Schema
 from arterial.network.state import State
 from arterial.network.train import Train
@@ -42,8 +45,8 @@ class Stream:
     An ordered stream comes in the order of its time column. `keyed_by` names the columns of its groups: the order of
     tuples with equal time is defined within a group only; () means one sequence, where ties stay as they arrived.
 
-    A `signed` stream tells the changes of a multiset of rows, the answer (GPAC §5): its int8 column `sign` is 1 where a
-    row comes and -1 where it goes. A row is all columns but the time and the sign; the time is that of the change.
+    A `signed` stream carries the changes of a multiset of rows, the answer (GPAC §5): its int8 column `sign` is 1 where
+    a row comes and -1 where it goes. A row is all columns but the time and the sign; the time is that of the change.
     """
 
     schema: Schema
@@ -54,8 +57,20 @@ class Stream:
 
 
 @dataclass(frozen=True)
+class Keeping:
+    """How long a box keeps the tuples that pass it, and the columns by which they are sorted there."""
+
+    retention: Duration
+    storage_key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Box(ABC):
-    """The base of all boxes. Subclasses are frozen dataclasses whose fields are plain data, so that they go to JSON."""
+    """The base of all boxes. Subclasses are frozen dataclasses whose fields are plain data, so that they go to JSON.
+
+    A subclass with a `kind` is registered by being defined: JSON, interpreter, pictures, documentation and conformance
+    suite find it. Traits have defaults that are safe for any box: nothing may be done to it.
+    """
 
     name: str
 
@@ -68,22 +83,45 @@ class Box(ABC):
     kind: ClassVar[str]
     """The word for this kind of box, unique: "filter", "tumble"."""
 
-    stateless: ClassVar[bool] = False
-    """Whether `process` looks at nothing but the tuples of its train, one by one; it may then run in any shard."""
-
-    takes_signed: ClassVar[bool] = False
-    """Whether its inputs may be signed. One that does not say so refuses them: a minus would count as a tuple more."""
+    meaning: ClassVar[str] = ""
+    """Where what it means is defined, a tuple at a time: "module:function". For a box of `arterial.boxes`, without it,
+    the function of the same name in `arterial.reference`."""
 
     instead: ClassVar[str] = "a box that handles signs declares takes_signed = True"
     """What to do where a signed stream came and the box does not take one."""
 
     kinds: ClassVar[dict[str, type[Box]]] = {}
-    """The kinds of box of `arterial.boxes`, by their words. A user's own is found by the place of its class."""
+    """Every kind of box that was defined, by its word."""
+
+    # The traits. docs/boxes/README.md lists them, with what each box says.
+
+    stateless: ClassVar[bool] = False
+    """Looks at nothing but the tuples of its train, one by one; it may then run in any shard."""
+
+    takes_signed: ClassVar[bool] = False
+    """Takes signed streams. A box that does not say so refuses them: a minus would count as one more tuple."""
+
+    passes: ClassVar[bool] = False
+    """Lets a tuple through as it is or not at all; it may hold tuples back, reorder them, and choose their port."""
+
+    regroups: ClassVar[bool] = False
+    """Gives its stream another key, and so may move tuples to another shard. Nothing else does."""
+
+    thinnable: ClassVar[frozenset[str]] = frozenset()
+    """The inputs of which tuples may be left out under overload: the answer is then that of a sample, and it recovers
+    once all tuples come again. Ask `may_be_thinned`, which knows the streams too."""
+
+    inseparable: ClassVar[frozenset[str]] = frozenset()
+    """The inputs whose arc must stay as it is: nothing between the box and its neighbour, nothing left out, both in one
+    superbox. For a box that relies on more than the tuples, such as the numbers of rows in its neighbour's train."""
+
+    movable: ClassVar[bool] = False
+    """Selects rows of its input `in`, and may be moved past filters and matches, as its selectivity says."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "kind" in cls.__dict__ and cls.__module__.startswith("arterial.boxes."):
-            Box.kinds[cls.kind] = cls
+        if "kind" in cls.__dict__:
+            _register(cls)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -109,3 +147,53 @@ class Box(ABC):
         It is called once a step, also with empty trains: their `through` may have moved. It must give the same tuples
         however the input is cut into trains.
         """
+
+    @property
+    def keeping(self) -> Keeping | None:
+        """How long it keeps the tuples that pass, and sorted by what; the engine writes the table. None: not at all."""
+        return None
+
+    def reads(self, stream: Stream) -> frozenset[str]:
+        """The columns of its first input, beside time and sign, that it looks at; others go on unread or not at all."""
+        return frozenset(stream.schema.names)
+
+    def changes(self, stream: Stream) -> frozenset[str]:
+        """The columns of its first input that do not go on as they are, tuple by tuple."""
+        return frozenset() if self.passes else frozenset(stream.schema.names)
+
+    def commutes_with(self, read: frozenset[str], stream: Stream) -> bool:
+        """Gives the same whether a filter that reads these columns of such an input is before it or behind it. By
+        default, a box that takes each tuple by itself does if it changes none of them."""
+        by_itself = self.stateless and len(self.inputs) == 1 and bool(self.outputs) and self.keeping is None
+        return by_itself and read <= set(stream.schema.names) - self.changes(stream)
+
+    def stale(self) -> frozenset[str]:
+        """The columns that leave as they were when the box last reported a row; they depend on where it stands."""
+        return frozenset()
+
+    def apart(self) -> tuple[Box, str] | None:
+        """For a box that needs the tuples of its first input that a filter before it would leave out: the same box with
+        an input of its own for them, and that input's name. None: it needs none."""
+        return None
+
+    def may_be_thinned(self, port: str) -> bool:
+        """Whether tuples may be left out of the stream on that input, as far as this box is concerned.
+
+        The changes of a signed stream belong together, so none of them may.
+        """
+        return port in self.thinnable and port not in self.inseparable and not self.fed_by[port].signed
+
+
+def _register(kind: type[Box]) -> None:
+    known = Box.kinds.get(kind.kind)
+    if known is not None and _is_own(known) != _is_own(kind):
+        mine, theirs = (known, kind) if _is_own(known) else (kind, known)
+        raise NetworkError(
+            f"the kind {kind.kind!r} of the class {theirs.__module__}.{theirs.__qualname__} is taken by "
+            f"{mine.__module__}.{mine.__qualname__}; give it a word of its own"
+        )
+    Box.kinds[kind.kind] = kind
+
+
+def _is_own(kind: type[Box]) -> bool:
+    return kind.__module__.startswith("arterial.")

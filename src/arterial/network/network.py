@@ -124,6 +124,17 @@ class NetworkValue:
         return types
 
     @cached_property
+    def inseparable(self) -> frozenset[Arc]:
+        """The arcs that must stay as they are, since the box at their end says so (`Box.inseparable`)."""
+        for box in self.boxes:
+            if unknown := sorted(box.inseparable - set(box.inputs)):
+                raise NetworkError(
+                    f"network {self.name!r}, box {box.name!r}: it says that the input {', '.join(unknown)} is "
+                    f"inseparable; it has: {', '.join(box.inputs) or 'none'}"
+                )
+        return frozenset(arc for arc in self.arcs if arc.end.port in self._by_name[arc.end.box].inseparable)
+
+    @cached_property
     def _by_name(self) -> Mapping[str, Box]:
         return {box.name: box for box in self.boxes}
 

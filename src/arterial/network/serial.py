@@ -61,7 +61,7 @@ def from_json(text: str) -> NetworkValue:
 def _box_to_data(box: Box) -> dict[str, Any]:
     data: dict[str, Any] = {"kind": box.kind}
     kind = type(box)
-    if not kind.__module__.startswith("arterial.boxes."):
+    if not _goes_by_word(kind):
         if "<" in kind.__qualname__:
             raise NetworkError(
                 f"box {box.name!r}: its class {kind.__qualname__} must stand at the top level of a module"
@@ -85,11 +85,12 @@ def _box_from_data(data: dict[str, Any]) -> Box:
 def _kind(word: str, place: str | None, name: object) -> type[Box]:
     if place is None:
         importlib.import_module("arterial.boxes")
-        if word not in Box.kinds:
+        known = {kind: found for kind, found in Box.kinds.items() if _goes_by_word(found)}
+        if word not in known:
             raise NetworkError(
-                f"box {name!r}: there is no kind of box {word!r}; expected one of {', '.join(sorted(Box.kinds))}"
+                f"box {name!r}: there is no kind of box {word!r}; expected one of {', '.join(sorted(known))}"
             )
-        return Box.kinds[word]
+        return known[word]
     module, _, path = place.partition(":")
     try:
         found: Any = importlib.import_module(module)
@@ -100,6 +101,11 @@ def _kind(word: str, place: str | None, name: object) -> type[Box]:
     if not (isinstance(found, type) and issubclass(found, Box)):
         raise NetworkError(f"box {name!r}: {place} is not a box")
     return found
+
+
+def _goes_by_word(kind: type[Box]) -> bool:
+    """Whether a reader knows the class by the word of its kind: it is in every process."""
+    return kind.__module__ == f"arterial.boxes.{kind.kind}"
 
 
 def _to_data(value: Any, where: str) -> Any:

@@ -7,7 +7,7 @@ from arterial.network.box import IN, OUT
 from arterial.reference.stream import Tuples, condition
 
 
-def filter_(box: Filter, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
+def filter(box: Filter, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     """True goes out, everything else otherwise."""
     test = condition(box.predicate, box.name, box.fed_by[IN].schema)
     out: dict[str, Tuples] = {OUT: [], OTHERWISE: []}

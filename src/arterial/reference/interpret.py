@@ -4,63 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Any
 
-from arterial.boxes.source import ARRIVALS, Source
+from arterial.boxes.source import ARRIVALS
 from arterial.errors import NetworkError
+from arterial.network.box import Box
 from arterial.network.network import NetworkValue, Port
-from arterial.network.schema import Type
-from arterial.reference.aggregate import aggregate
-from arterial.reference.bsort import bsort
-from arterial.reference.connection_point import connection_point
-from arterial.reference.distinct import distinct
-from arterial.reference.drop import drop
-from arterial.reference.filter import filter_
-from arterial.reference.group_by import group_by
-from arterial.reference.join import join
-from arterial.reference.latch import latch
-from arterial.reference.latest import latest
-from arterial.reference.map import map_
-from arterial.reference.match import match
-from arterial.reference.net import net
-from arterial.reference.output import output
-from arterial.reference.read_relation import read_relation
-from arterial.reference.resample import resample
-from arterial.reference.slide import slide
-from arterial.reference.source import source
+from arterial.network.schema import Schema, Type
 from arterial.reference.stream import Tuples
-from arterial.reference.tumble import tumble
-from arterial.reference.union import union
-from arterial.reference.update_relation import update_relation
-from arterial.reference.wait_for import wait_for
 
 Meaning = Callable[[Any, dict[str, Tuples]], dict[str, Tuples]]
 """What a box means: from the box and all tuples of its inputs, by port, to all tuples of its outputs."""
-
-MEANINGS: dict[str, Meaning] = {
-    "aggregate": aggregate,
-    "bsort": bsort,
-    "connection_point": connection_point,
-    "distinct": distinct,
-    "drop": drop,
-    "filter": filter_,
-    "group_by": group_by,
-    "join": join,
-    "latch": latch,
-    "latest": latest,
-    "map": map_,
-    "match": match,
-    "net": net,
-    "output": output,
-    "read_relation": read_relation,
-    "resample": resample,
-    "slide": slide,
-    "source": source,
-    "tumble": tumble,
-    "union": union,
-    "update_relation": update_relation,
-    "wait_for": wait_for,
-}
 
 
 def interpret(
@@ -70,28 +25,47 @@ def interpret(
 ) -> dict[str, Tuples]:
     """All tuples of every output and of every other port, from the tuples of every source in the order of arrival.
 
-    Outputs go by the name of their box, other ports as "box.port". `meanings` adds those of your own boxes, by kind.
+    Outputs go by the name of their box, other ports as "box.port". `meanings` gives those of boxes that do not say
+    themselves where they are defined (`Box.meaning`), by kind.
     """
-    known = {**MEANINGS, **(meanings or {})}
     streams: dict[Port, Tuples] = {}
     results: dict[str, Tuples] = {}
     for box in network.order:
-        if box.kind not in known:
-            raise NetworkError(f"box {box.name!r}: nothing says what a {box.kind!r} means; give it in `meanings`")
+        meaning = (meanings or {}).get(box.kind) or meaning_of(type(box))
+        if meaning is None:
+            raise NetworkError(
+                f"box {box.name!r}: nothing says what a {box.kind!r} means; set `meaning` in its class to "
+                "'module:function', or give it in `meanings`"
+            )
         inputs = {port: streams[begin] for port, begin in network.arrivals(box).items()}
-        if isinstance(box, Source):
-            inputs[ARRIVALS] = [_arrived(values, box) for values in arrivals.get(box.name, [])]
-        if box.kind == "output":
-            results[box.name] = inputs["in"]
-        for port, tuples in known[box.kind](box, inputs).items():
+        if not box.inputs:
+            schema = network.streams[Port(box.name, box.outputs[0])].schema
+            inputs[ARRIVALS] = [_arrived(values, schema) for values in arrivals.get(box.name, [])]
+        if not box.outputs:
+            results[box.name] = inputs[box.inputs[0]]
+        for port, tuples in meaning(box, inputs).items():
             streams[Port(box.name, port)] = tuples
             results[f"{box.name}.{port}"] = tuples
     return results
 
 
-def _arrived(values: Mapping[str, Any], source: Source) -> dict[str, Any]:
+def meaning_of(kind: type[Box]) -> Meaning | None:
+    """What boxes of that class mean: where the class says, or in the module and function here of the kind's name."""
+    own = kind.__module__ == f"arterial.boxes.{kind.kind}"
+    place = kind.meaning or (f"{__package__}.{kind.kind}:{kind.kind}" if own else "")
+    if not place:
+        return None
+    module, _, function = place.partition(":")
+    try:
+        found: Meaning = getattr(import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise NetworkError(f"cannot find what a {kind.kind!r} means, {place}: {error}") from None
+    return found
+
+
+def _arrived(values: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """A tuple as the source's columns hold it: missing values null, floats as floats, timestamps in UTC."""
-    return {field.name: _held(values.get(field.name), field.type) for field in source.schema}
+    return {field.name: _held(values.get(field.name), field.type) for field in schema}
 
 
 def _held(value: Any, kind: Type) -> Any:

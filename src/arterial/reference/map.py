@@ -10,7 +10,7 @@ from arterial.reference.scalar import scalar
 from arterial.reference.stream import Tuples, call
 
 
-def map_(box: Map, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
+def map(box: Map, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     """The kept columns and the computed ones; all are computed from the tuple as it came."""
     schema = box.fed_by[IN].schema
     sign = (SIGN,) if box.fed_by[IN].signed else ()

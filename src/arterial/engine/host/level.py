@@ -19,7 +19,6 @@ from arterial.network.network import Port
 from arterial.network.state import State
 from arterial.network.train import BEGIN, Train, coupled
 
-CONNECTION_POINT = "connection_point"
 ARRIVALS = "arrivals"
 """The pseudo input of a source that has to put its tuples in order."""
 ORDERED = "ordered"
@@ -54,7 +53,7 @@ class Outcome:
 
     parcels: list[Parcel] = field(default_factory=list)
     deliveries: dict[str, Train] = field(default_factory=dict)
-    """The trains that arrived at outputs and passed connection points, by the name of the box."""
+    """The trains that arrived at outputs and at boxes that keep tuples, by the name of the box."""
     counts: dict[str, Counts] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
 
@@ -163,7 +162,7 @@ def _run_box(
     else:
         inputs = {port: arrived(begin) for port, begin in plan.network.arrivals(box).items()}
     counts.tuples_in = {port: len(train) for port, train in inputs.items()}
-    if not box.outputs or box.kind == CONNECTION_POINT:
+    if box.name in plan.delivering:
         delivered.setdefault(box.name, []).append(inputs[box.inputs[0]])
     if not box.outputs:
         outputs: Mapping[str, Train] = {}

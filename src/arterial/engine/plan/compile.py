@@ -1,8 +1,9 @@
 """The compiler: gives each box a place, gathers superboxes, stacks them in levels (decision 2).
 
 A stateless box runs where its input is. A stateful box on a grouped stream runs in the shard of its key, one on an
-ungrouped stream in slot 0. `GroupBy` is where a stream changes its place; one whose key contains the columns by which
-the stream is sharded already stays where it is.
+ungrouped stream in slot 0. A box that regroups (GroupBy) is where a stream changes its place; one whose key contains
+the columns by which the stream is sharded already stays where it is. The compiler asks boxes for their traits and knows
+no kind of box.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ from dataclasses import dataclass, field, replace
 
 from arterial.engine.plan.plan import HEAD, Channel, Level, Merge, Plan, Route, Superbox, Where
 from arterial.errors import NetworkError
-from arterial.network.box import Box, Stream
+from arterial.network.box import Box
 from arterial.network.network import NetworkValue, Port
 
-GROUP_BY = "group_by"
 RAW = ""
 
 
@@ -30,16 +30,23 @@ def compile_network(
     if shards < 1:
         raise NetworkError(f"network {network.name!r}: the number of shards must be at least 1, got {shards}")
     _refuse_unsupported(network)
-    plan = _compile(_Compilation(network, frozenset(in_arrival_order)), shards)
+    ordering = frozenset(in_arrival_order)
+    plan = _compile(_Compilation(network, ordering), shards)
     split = frozenset(split_sources) & frozenset(plan.source_keys)
-    if not split:
-        return plan
+    if split:
+        plan = _by_slot(plan, split, ordering)
+    _refuse_separated(plan)
+    return plan
+
+
+def _by_slot(plan: Plan, split: frozenset[str], in_arrival_order: frozenset[str]) -> Plan:
+    """The plan in which these sources are read where their tuples are wanted."""
     there = {
         superbox.boxes[0].name: _groupers_behind(plan, superbox)
         for superbox in plan.head.superboxes
         if superbox.boxes[0].name in split
     }
-    by_slot = _compile(_Compilation(network, frozenset(in_arrival_order), there), shards)
+    by_slot = _compile(_Compilation(plan.network, in_arrival_order, there), plan.shards)
     return replace(by_slot, source_keys=plan.source_keys, split_sources=split)
 
 
@@ -96,7 +103,7 @@ class _Compilation:
         """Follow every grouped stream back to its GroupBy; those that meet in one box share their shards."""
         for box in self.network.order:
             inputs = self.network.arrivals(box)
-            if box.kind == GROUP_BY:
+            if box.regroups:
                 self.meets[box.name] = box.name
                 lineage = box.name
             else:
@@ -111,7 +118,7 @@ class _Compilation:
 
     def align_lineages(self) -> None:
         """Keep a stream that is grouped again where it is, if its shards are made by columns of the new key as well."""
-        groupers = [box for box in self.network.order if box.kind == GROUP_BY and self.key_of(box)]
+        groupers = [box for box in self.network.order if box.regroups and self.key_of(box)]
         for box in groupers:
             lineage = self.root(box.name)
             wanted: set[tuple[int, ...] | None] = set()
@@ -147,7 +154,7 @@ class _Compilation:
         if self.goes_along(box):
             self.places[box.name] = above[0][1]
             return
-        if box.kind == GROUP_BY:
+        if box.regroups:
             goal = _Place(0, Where.KEY, self.root(box.name)) if self.key_of(box) else _Place(0, Where.ONE)
         elif self.is_keyed(box):
             goal = _Place(0, Where.KEY, self.root(self.lineage_of[above[0][0]]))
@@ -193,7 +200,7 @@ class _Compilation:
         place = self.places[boxes[0].name]
         key: tuple[str, ...] = ()
         if place.where is Where.KEY:
-            grouper = next((box for box in boxes if box.kind == GROUP_BY), None)
+            grouper = next((box for box in boxes if box.regroups), None)
             key = self.shard_columns(grouper or self.network.box(place.lineage))
         return Superbox(boxes[0].name, place.level, place.where, tuple(boxes), key)
 
@@ -243,7 +250,7 @@ class _Compilation:
 
     def goes_along(self, box: Box) -> bool:
         """Whether a box runs wherever its one input is: stateless boxes and the ends of streams."""
-        if box.kind == GROUP_BY or len(box.inputs) != 1:
+        if box.regroups or len(box.inputs) != 1:
             return False
         return box.stateless or not box.outputs
 
@@ -276,7 +283,7 @@ def raw_port(source: str) -> Port:
 def _merge(above: Where, route: Route, box: Box) -> Merge:
     if above is not Where.KEY or route is Route.SAME:
         return Merge.SEQUENCE
-    return Merge.TIME if box.kind == GROUP_BY else Merge.VALUES
+    return Merge.TIME if box.regroups else Merge.VALUES
 
 
 def _source_keys(plan: Plan) -> dict[str, tuple[str, ...]]:
@@ -307,24 +314,12 @@ def _unchanged(network: NetworkValue, superbox: Superbox, port: Port, columns: t
         box = inside[port.box]
         above = next(iter(network.arrivals(box).values()))
         before, after = network.streams[above].schema, network.streams[port].schema
-        touched = changed_columns(box, network.streams[above])
+        touched = box.changes(network.streams[above])
         for name in columns:
             if name not in before or before[name] is not after[name] or name in touched:
                 return False
         port = above
     return True
-
-
-def changed_columns(box: Box, stream: Stream) -> frozenset[str]:
-    """The columns whose values a stateless box may change; all of them where the box does not say."""
-    says = getattr(box, "changes", None)
-    if callable(says):
-        return frozenset(says(stream))
-    return frozenset() if box.kind in _PASSING else frozenset(stream.schema.names)
-
-
-_PASSING = frozenset({"filter", "drop", "connection_point", "output", "source"})
-"""The kinds that let a tuple through as it is or not at all."""
 
 
 def _refuse_unsupported(network: NetworkValue) -> None:
@@ -335,3 +330,16 @@ def _refuse_unsupported(network: NetworkValue) -> None:
         raise NetworkError(f"network {network.name!r} has no source; nothing would ever flow")
     if not any(not box.outputs for box in network.boxes):
         raise NetworkError(f"network {network.name!r} has no output; nothing would ever leave it")
+
+
+def _refuse_separated(plan: Plan) -> None:
+    """Raise if a box is in another superbox than a neighbour that it says it is inseparable from."""
+    for arc in sorted(plan.network.inseparable):
+        one, other = plan.superbox_of(arc.begin.box), plan.superbox_of(arc.end.box)
+        if one is not other:
+            raise NetworkError(
+                f"network {plan.network.name!r}: box {arc.end.box!r} cannot be separated from box {arc.begin.box!r}, "
+                f"which feeds its input {arc.end.port!r}; expected both in one superbox, got {arc.begin.box!r} in "
+                f"{one.place} and {arc.end.box!r} in {other.place}; group both by the same columns, before "
+                f"{arc.begin.box!r}"
+            )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from arterial.engine.plan.plan import HEAD, Plan, Superbox, Where
+from arterial.engine.plan.plan import Plan, Superbox
 from arterial.network.box import Box
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 150, 46, 70, 26, 40
@@ -28,7 +28,7 @@ def mermaid(plan: Plan) -> str:
     numbers = {box.name: f"b{n}" for n, box in enumerate(plan.network.boxes)}
     lines = ["flowchart LR"]
     for n, superbox in enumerate(_superboxes(plan)):
-        lines.append(f'  subgraph s{n}["{_quoted(_place(superbox))}"]')
+        lines.append(f'  subgraph s{n}["{_quoted(superbox.place)}"]')
         lines += [f"    {numbers[box.name]}{_shape(box)}" for box in superbox.boxes]
         lines.append("  end")
     for arc in plan.network.arcs:
@@ -96,7 +96,7 @@ def _area(superbox: Superbox, spots: dict[str, _Spot]) -> str:
     tint = _TINTS[(superbox.level + 1) % len(_TINTS)]
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="12" fill="{tint}" fill-opacity="0.75"/>'
-        f'<text class="place" x="{x + 8:g}" y="{y + 13:g}">{escape(_place(superbox))}</text>'
+        f'<text class="place" x="{x + 8:g}" y="{y + 13:g}">{escape(superbox.place)}</text>'
     )
 
 
@@ -122,13 +122,6 @@ def _curve(begin: _Spot, end: _Spot, kind: str, title: str) -> str:
 
 def _superboxes(plan: Plan) -> list[Superbox]:
     return [superbox for level in (plan.head, *plan.levels) for superbox in level.superboxes]
-
-
-def _place(superbox: Superbox) -> str:
-    level = "source" if superbox.level == HEAD else f"level {superbox.level}"
-    if superbox.where is Where.KEY:
-        return f"{level}, by {', '.join(superbox.key)}"
-    return f"{level}, one slot" if superbox.where is Where.ONE else level
 
 
 def _crosses(plan: Plan, begin: str, end: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from arterial.network.box import Box, Stream
@@ -81,7 +82,15 @@ class Superbox:
     @property
     def stateful(self) -> tuple[str, ...]:
         """The names of its boxes that keep state."""
-        return tuple(box.name for box in self.boxes if not box.stateless and box.kind != "group_by")
+        return tuple(box.name for box in self.boxes if not box.stateless and not box.regroups)
+
+    @property
+    def place(self) -> str:
+        """Where it runs, for people: "level 1, by vehicle"."""
+        level = "source" if self.level == HEAD else f"level {self.level}"
+        if self.where is Where.KEY:
+            return f"{level}, by {', '.join(self.key)}"
+        return f"{level}, one slot" if self.where is Where.ONE else level
 
 
 @dataclass(frozen=True)
@@ -123,15 +132,23 @@ class Plan:
         """The level of that number; -1 is the head."""
         return self.head if number == HEAD else self.levels[number]
 
-    def level_of(self, box: str) -> int:
-        """The level in which a box runs."""
+    def superbox_of(self, box: str) -> Superbox:
+        """The superbox that a box is part of."""
         return next(
-            level.number
+            superbox
             for level in (self.head, *self.levels)
             for superbox in level.superboxes
-            for member in superbox.boxes
-            if member.name == box
+            if any(member.name == box for member in superbox.boxes)
         )
+
+    def level_of(self, box: str) -> int:
+        """The level in which a box runs."""
+        return self.superbox_of(box).level
+
+    @cached_property
+    def delivering(self) -> frozenset[str]:
+        """The names of the boxes whose input is delivered to a sink: outputs, and boxes that keep tuples."""
+        return frozenset(box.name for box in self.network.boxes if not box.outputs or box.keeping is not None)
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data, for `explain`."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from arterial.boxes.connection_point import ConnectionPoint
 from arterial.connectors.sink import Sink
 from arterial.connectors.source import Source
 from arterial.connectors.table_sink import TableSink
@@ -25,7 +24,7 @@ def check_bindings(
 ) -> None:
     """Refuse what does not fit the network, before anything is started."""
     enter = [box.name for box in network.boxes if not box.inputs]
-    leave = [box.name for box in network.boxes if not box.outputs or isinstance(box, ConnectionPoint)]
+    leave = [box.name for box in network.boxes if not box.outputs or box.keeping is not None]
     for what, names, given in (("source", enter, sources), ("output", leave, sinks)):
         if unknown := sorted(set(given) - set(names)):
             raise RunError(f"network {network.name!r} has no {what} {', '.join(unknown)}; it has: {', '.join(names)}")
@@ -57,10 +56,11 @@ def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], folder: Path) -
     """The sinks, made ready; those of connection points too. `folder` is the engine's own in the checkpoint."""
     wanted = dict(sinks)
     for box in network.boxes:
-        if isinstance(box, ConnectionPoint) and box.name not in wanted:
+        keeping = box.keeping
+        if keeping is not None and box.name not in wanted:
             stream = _arriving(network, box.name)
-            retention = units(box.retention, stream.schema[stream.time], "retention")
-            wanted[box.name] = TableSink(folder.parent / POINTS / box.name, retention, box.storage_key)
+            retention = units(keeping.retention, stream.schema[stream.time], "retention")
+            wanted[box.name] = TableSink(folder.parent / POINTS / box.name, retention, keeping.storage_key)
     return {name: sink.bind(name, _arriving(network, name), folder) for name, sink in wanted.items()}
 
 

@@ -39,7 +39,7 @@ def check_successor(old: Plan, new: Plan, levels: int) -> None:
             continue
         if was != box:
             raise RunError(f"network {name!r}, box {box.name!r}: it keeps state and is changed; give it another name")
-        one, other = _superbox(old, box.name), _superbox(new, box.name)
+        one, other = old.superbox_of(box.name), new.superbox_of(box.name)
         if (one.level, one.where, one.key) != (other.level, other.where, other.key):
             raise RunError(
                 f"network {name!r}, box {box.name!r}: its state lies in level {one.level} by {_shown(one)}, and is "
@@ -71,15 +71,6 @@ def offer(packed: PackedWork, work: Work, version: int, plan: Plan, sinks: Mappi
     another = replace(work, version=version, plan=plan, sinks=sinks)
     packed.add(another)
     return another
-
-
-def _superbox(plan: Plan, box: str) -> Superbox:
-    return next(
-        superbox
-        for level in (plan.head, *plan.levels)
-        for superbox in level.superboxes
-        if any(member.name == box for member in superbox.boxes)
-    )
 
 
 def _shown(superbox: Superbox) -> str:

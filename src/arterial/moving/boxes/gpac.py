@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from arterial.boxes.parts.order import Held, require_order
@@ -118,9 +118,22 @@ class GpacBox(Box):
 
     Of a stream of reports the latest of each object stands, until it is silent for `timeout`. Of a signed stream a plus
     is a report of its object with that row, and a minus withdraws the row; an object is where its last plus says, as
-    long as some row of it stands. At the end of each instant `out` tells which rows join the answer (1) and leave it
-    (-1); a row is the tuple with all its attributes, and `x` and `y` as they were when it was told. If an attribute of
-    a member changes, its old row leaves and the new one joins.
+    long as some row of it stands. At the end of each instant `out` reports which rows join the answer (1) and leave it
+    (-1); a row is the tuple with all its attributes, and `x` and `y` as they were when it was reported. If an attribute
+    of a member changes, its old row leaves and the new one joins.
+
+    Parameters:
+        object: the column of the object's id, an integer or a text.
+        x: the column of its first coordinate.
+        y: the column of its second coordinate.
+        timeout: an object that is silent for so long is gone; None: it stays. Only for streams without signs.
+        cache: how much of the area around the answer is remembered, in per cent; below 100 the answer may be less
+            exact, and `uncertainty` says by how much.
+        longest_step: the farthest that an object moves between two reports; makes the remembered area smaller.
+        lonlat: coordinates are longitude and latitude in degrees, not on a plane.
+        focals: whether the focal object reports on an input of its own, `focals`.
+        moves: whether the moves of the members of the answer are reported too.
+        fixed: attributes that an object never changes, which the optimizer may rely on.
     """
 
     object: str = "object"
@@ -134,7 +147,9 @@ class GpacBox(Box):
     moves: bool = False
     fixed: tuple[str, ...] = ()
 
+    meaning: ClassVar[str] = "arterial.moving.boxes.gpac_meaning:gpac"
     takes_signed: ClassVar[bool] = True
+    thinnable: ClassVar[frozenset[str]] = frozenset({IN})
 
     @property
     @abstractmethod
@@ -247,7 +262,26 @@ class GpacBox(Box):
 
 @dataclass(frozen=True)
 class GpacInBox(GpacBox):
-    """GPAC-IN: the objects in a rectangle, sides included, that stands still or moves with a focal object (§4.1)."""
+    """Watches a rectangle that stands still or moves with a focal object: who enters it, who leaves it (GPAC §4.1).
+
+    Of a stream of reports the latest of each object stands; of a signed stream the rows that came and did not go. At
+    the end of each instant `out` reports which rows join the answer (1) and leave it (-1). Sides are part of the
+    rectangle. [Moving queries](../moving/index.md#as-boxes-of-a-network) has the details.
+
+    Parameters:
+        region: the rectangle (x1, y1, x2, y2); or
+        focal: the object that it moves with,
+        length: its extent along `x`, and
+        width: its extent along `y`.
+
+    >>> from arterial.moving import gpac_in
+    >>> from arterial.testing import show
+    >>> near = lambda s: gpac_in(s, "near", region=(0, 0, 5, 5))
+    >>> show(near, time=[1, 2, 3], object=[7, 7, 7], x=[9, 4, 8], y=[1, 1, 1])
+    time  object  x  y  sign
+       2       7  4  1     1
+       3       7  4  1    -1
+    """
 
     region: tuple[float, ...] | None = None
     focal: Id | None = None
@@ -255,28 +289,32 @@ class GpacInBox(GpacBox):
     width: float | None = None
 
     kind: ClassVar[str] = "gpac_in"
+    movable: ClassVar[bool] = True
 
-    @property
-    def focal_port(self) -> str | None:
-        """The input on which the focal object reports."""
-        if self.focal_id is None:
-            return None
-        return FOCALS if self.focals else IN
+    def reads(self, stream: Stream) -> frozenset[str]:
+        """The object and its position."""
+        return frozenset({self.object, self.x, self.y})
 
     def commutes_with(self, read: frozenset[str], stream: Stream) -> bool:
-        """Whether a selection that reads these columns gives the same below and above, on such an input.
+        """It does with a filter that decides on the row alone.
 
-        It does where a row's fate hangs on the row alone. Of reports the last stands, and one that a selection leaves
-        out does not replace the one before it: there only attributes that an object never changes are safe. The k
-        nearest of some are not some of the k nearest, so `GpacKnnBox` has no such function.
+        Of reports the last stands, and one that a filter leaves out does not replace the one before it: there only
+        attributes that an object never changes are safe. The k nearest of some are not some of the k nearest, so
+        `GpacKnnBox` does not commute.
         """
-        if self.cache < 100.0 or read & {stream.time, SIGN} or read & self.loosely_read():
+        if self.cache < 100.0 or read & {stream.time, SIGN} or read & self.stale():
             return False
         return stream.signed or read <= {self.object, *self.fixed}
 
-    def loosely_read(self) -> frozenset[str]:
-        """The position, unless all moves are told: it is that of when a row was told."""
+    def stale(self) -> frozenset[str]:
+        """The position, unless all moves are reported."""
         return frozenset() if self.moves else frozenset({self.x, self.y})
+
+    def apart(self) -> tuple[Box, str] | None:
+        """A focal object that reports on the first input is followed also where a filter leaves it out."""
+        if self.focal_id is None or self.focals:
+            return None
+        return replace(self, focals=True), FOCALS
 
     @property
     def query(self) -> Query:
@@ -296,7 +334,25 @@ class GpacInBox(GpacBox):
 
 @dataclass(frozen=True)
 class GpacKnnBox(GpacBox):
-    """GPAC-kNN: the k objects nearest to a place or to a focal object; equal distances go to the smaller id (§4.2)."""
+    """Keeps the k objects nearest to a place or to a focal object: who joins them, who leaves them (GPAC §4.2).
+
+    Of objects at equal distances the one with the smaller id is nearer. The rest is as in `GpacIn`;
+    [moving queries](../moving/index.md#as-boxes-of-a-network) has the details.
+
+    Parameters:
+        k: the number of objects.
+        at: the place (x, y); or
+        focal: the object whose neighbours they are.
+
+    >>> from arterial.moving import gpac_knn
+    >>> from arterial.testing import show
+    >>> nearest = lambda s: gpac_knn(s, "nearest", k=1, at=(0, 0))
+    >>> show(nearest, time=[1, 2], object=[7, 8], x=[9, 4], y=[0, 0])
+    time  object  x  y  sign
+       1       7  9  0     1
+       2       7  9  0    -1
+       2       8  4  0     1
+    """
 
     k: int = 1
     at: tuple[float, ...] | None = None

@@ -1,6 +1,6 @@
 """What GPAC-IN and GPAC-kNN mean as boxes: rows that stand, the answer from scratch at every instant, the difference.
 
-Plain Python, a tuple at a time; give `MEANINGS` to `interpret` and `check_network`.
+Plain Python, a tuple at a time.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from arterial.moving.boxes.gpac import FOCALS, UNCERTAINTY, GpacBox
-from arterial.moving.boxes.moving_queries_meaning import moving_queries
 from arterial.moving.queries.brute import BruteForce
 from arterial.moving.queries.events import Register
 from arterial.moving.queries.ids import Id, id_order, parsed_id
 from arterial.moving.queries.space import Space
 from arterial.network.box import IN, OUT, SIGN, Stream
-from arterial.reference.interpret import Meaning
 from arterial.reference.scalar import instant_to_value
 from arterial.reference.stream import Tuples, group_of, instant, value_order
 
@@ -76,10 +74,6 @@ def gpac(box: GpacBox, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
                     wanted[key] = (member.rows[key] | here, count)
         out += _difference(box, stream, t, told, wanted)
     return {OUT: out, UNCERTAINTY: []}
-
-
-MEANINGS: dict[str, Meaning] = {"gpac_in": gpac, "gpac_knn": gpac, "moving_queries": moving_queries}
-"""The meanings of the boxes of moving objects, by kind."""
 
 
 def _take(box: GpacBox, stream: Stream, known: dict[Id, _Object], t: int, one: Row) -> None:

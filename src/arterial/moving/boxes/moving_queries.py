@@ -44,14 +44,32 @@ OBJECTS, QUERIES, REJECTS, UNCERTAINTY = "objects", "queries", "rejects", "uncer
 
 @dataclass(frozen=True)
 class MovingQueries(Box):
-    """Range and nearest-neighbour queries over moving objects, standing still or moving with a focal object.
+    """Answers thousands of range and nearest-neighbour queries over moving objects together (GPAC §5).
 
-    Of the stream `objects` it reads the columns `object` (an integer or a text), `x` and `y`. The stream `queries` has
-    the columns of `QUERY_SCHEMA`; its `focal` is of the type of `object`. An answer is defined at the end of each
-    instant at which either stream has a tuple; `out` tells, as `sign` 1 and -1, what joins and leaves it. `timeout` is
-    in units of time, of which each is `ticks` of the time column. With a `cache` below 100 per cent answers are less
-    exact, and `uncertainty` tells by how much after each instant. A tuple that is no position or no query is told on
-    `rejects`.
+    Queries come on a stream of their own, `queries`, with the columns of `QUERY_SCHEMA`, and stand still or move with a
+    focal object. An answer is defined at the end of each instant at which either stream has a tuple; `out` reports what
+    joins it (1) and leaves it (-1). A tuple that is no position or no query is reported on `rejects`.
+    [Moving queries](../moving/index.md) has the details.
+
+    Parameters:
+        object: the column of the object's id, an integer or a text; `focal` of a query is of the same type.
+        x: the column of its first coordinate.
+        y: the column of its second coordinate.
+        lonlat: coordinates are longitude and latitude in degrees, not on a plane.
+        timeout: an object that is silent for so many units of time is gone; None: it stays.
+        cache: how much of the area around an answer is remembered, in per cent; below 100 answers may be less exact,
+            and `uncertainty` says by how much after each instant.
+        longest_step: the farthest that an object moves between two reports; makes the remembered areas smaller.
+        ticks: how many units of the time column are one unit of time.
+
+    >>> from arterial.testing import show
+    >>> corners = {"x1": "0.0", "y1": "0.0", "x2": "5.0", "y2": "5.0"}
+    >>> ask = {"query": "'near'", "kind": "'range'", "focal": "object", "k": "1"} | corners
+    >>> asked = lambda s: s.filter("once", "time = 1").map("ask", ask, keep=["time"])
+    >>> show(lambda s: s.box(MovingQueries("all"), queries=asked(s)), time=[1, 2], object=[7, 7], x=[4, 9], y=[1, 1])
+    time  query  sign  object
+       1   near     1       7
+       2   near    -1       7
     """
 
     object: str = "object"
@@ -64,6 +82,8 @@ class MovingQueries(Box):
     ticks: int = 1
 
     kind: ClassVar[str] = "moving_queries"
+    meaning: ClassVar[str] = "arterial.moving.boxes.moving_queries_meaning:moving_queries"
+    thinnable: ClassVar[frozenset[str]] = frozenset({OBJECTS})
     instead: ClassVar[str] = "use gpac_in or gpac_knn, which take signed streams of objects"
 
     @property

@@ -1,0 +1,43 @@
+"""What the boxes' `add` functions choose from, to draw random networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import strategies as st
+
+from arterial.drawing import Network, StreamHandle
+from arterial.network.schema import Schema, Type
+from tests.conformance.expressions import texts
+
+Draw = st.DrawFn
+Add = Callable[[Draw, Network, str, StreamHandle, list[StreamHandle]], StreamHandle]
+"""Adds a box of that name to the network, fed by the stream, and perhaps by others; gives the stream that leaves it."""
+
+
+def condition(draw: Draw, schema: Schema) -> str:
+    """A predicate."""
+    return draw(texts(schema, Type.BOOL, 1))
+
+
+def values_over(draw: Draw, stream: StreamHandle, holistic: bool, start: bool = True) -> dict[str, str]:
+    """Some aggregates, by name."""
+    names = [f.name for f in stream.schema]
+    numbers = [f.name for f in stream.schema if f.type.is_number]
+    options = ["count(*)", *(f"{a}({n})" for n in names for a in ("count", "min", "max", "first", "last"))]
+    options += [f"{a}({n})" for n in numbers for a in ("sum", "avg", "stddev")]
+    options += [f"max({n}) + count(*)" for n in numbers]
+    options += ["window_start()"] if start else []
+    options += [f"count(distinct {n})" for n in names] if holistic else []
+    chosen = draw(st.lists(st.sampled_from(options), min_size=1, max_size=4))
+    return {f"v{i}": text for i, text in enumerate(chosen)}
+
+
+def like(stream: StreamHandle, others: list[StreamHandle]) -> list[StreamHandle]:
+    """The streams of the same type."""
+    return [other for other in others if other.type == stream.type]
+
+
+def grouped_like(stream: StreamHandle, others: list[StreamHandle]) -> list[StreamHandle]:
+    """The streams with the same groups."""
+    return [other for other in others if other.type.keyed_by == stream.type.keyed_by]

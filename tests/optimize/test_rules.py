@@ -1,0 +1,79 @@
+"""The tactics together: each is a file and a function of one name, with pairs; none breaks what is inseparable."""
+
+from __future__ import annotations
+
+import doctest
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from arterial import Network
+from arterial.boxes.filter import Filter
+from arterial.errors import NetworkError
+from arterial.moving import gpac_in
+from arterial.network.box import IN
+from arterial.network.network import NetworkValue
+from arterial.optimize import RULES, Tactic, optimize
+from arterial.testing import compare, run
+from tests.conformance.networks import networks
+from tests.conformance.tuples import arrivals
+from tests.optimize.pairs import COLUMNS, Pair, drawn, parts
+
+PAIRS = [(rule, pair) for rule in RULES for pair in import_module(f"tests.optimize.test_{rule.__name__}").PAIRS]
+
+
+@dataclass(frozen=True)
+class Attached(Filter):
+    """A filter that cannot be separated from what feeds it."""
+
+    kind: ClassVar[str] = "test_rules.attached"
+    inseparable: ClassVar[frozenset[str]] = frozenset({IN})
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_one_tactic_is_one_file(rule: Tactic) -> None:
+    assert rule.__module__ == f"arterial.optimize.{rule.__name__}"
+    assert doctest.DocTestFinder().find(rule, globs=vars(sys.modules[rule.__module__]))[0].examples
+
+
+@pytest.mark.parametrize(("rule", "pair"), PAIRS, ids=lambda part: getattr(part, "name", ""))
+def test_pairs(rule: Tactic, pair: Pair) -> None:
+    assert parts(rule(drawn(pair.before), pair.selectivities)) == parts(drawn(pair.after))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(net=networks(), seed=st.integers(0, 2**30), share=st.sampled_from([0.1, 0.9]))
+def test_outputs_stay_the_same(net: Network, seed: int, share: float) -> None:
+    """Random networks; those with movable boxes are in `test_push_down`, as these give the same only in the end."""
+    before = net.value
+    after = optimize(before, {box.name: share for box in before.boxes})
+    tuples = {box.name: arrivals(30, seed) for box in before.boxes if not box.inputs}
+    compare(after, run(before, tuples), run(after, tuples), "before and after")
+
+
+def attached() -> NetworkValue:
+    net = Network("n")
+    latest = net.source("reports", COLUMNS).latest("latest", "object")
+    gpac_in(latest, "area", region=(0, 0, 5, 5)).box(Attached("trucks", "type = 'truck'")).output("o")
+    return net.value
+
+
+def test_what_is_inseparable_stays() -> None:
+    assert optimize(attached(), {"area": 0.9}) == attached()
+    assert optimize(attached(), {"area": 0.1}) == attached()
+
+
+def test_a_tactic_that_breaks_it_is_named() -> None:
+    def careless(network: NetworkValue, _: object) -> NetworkValue:
+        arcs = tuple(arc for arc in network.arcs if arc.end.box != "trucks")
+        first = next(arc for arc in network.arcs if arc.end.box == "area")
+        moved = next(arc for arc in network.arcs if arc.end.box == "trucks")
+        return NetworkValue(network.name, network.boxes, (*arcs, type(moved)(first.begin, moved.end)))
+
+    with pytest.raises(NetworkError, match=r"tactic 'careless' must leave the arc area\.out → trucks\.in as it is"):
+        optimize(attached(), {}, (careless,))
