@@ -20,7 +20,7 @@ def rate(
     start: float = typer.Option(1.0, help="The first L to try."),
     highest: float = typer.Option(512.0, help="The largest L to try."),
     profile: str = typer.Option("spec", help="The semantics: spec or walmart."),
-    dialect: str = typer.Option("paper", help="The layout of the output: paper, original or walmart."),
+    dialect: str = typer.Option("paper", help="The layout of the output; an unknown name prints the list."),
     system: str | None = typer.Option(
         None,
         help="Rate another system: a command that reads the driver's lines on its standard input and writes its "

@@ -21,7 +21,7 @@ def run(
     tolls: Path | None = typer.Option(None, help="TollHistory: a history folder, or a CSV or Parquet file of anyone."),
     segments: Path | None = typer.Option(None, help="SegmentHistory, likewise."),
     profile: str = typer.Option("spec", help="The semantics: spec, walmart or thesis2003."),
-    dialect: str = typer.Option("paper", help="The layout of the output: paper, original or walmart."),
+    dialect: str = typer.Option("paper", help="The layout of the output; an unknown name prints the list."),
     speed: str = typer.Option("1", help="1 is real time, a factor is faster or slower, max does not wait."),
     begin: int = typer.Option(0, "--from", help="First second of the window; what is before runs without waiting."),
     until: int | None = typer.Option(None, help="The second before which to stop. [default: the end]"),

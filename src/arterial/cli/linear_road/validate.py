@@ -29,7 +29,7 @@ def validate(
         None, "--segments", help="SegmentHistory, likewise; without it travel times are expected to be -1, -1."
     ),
     profile: str = typer.Option("spec", "--profile", help="The semantics: spec, walmart or thesis2003."),
-    dialect: str = typer.Option("paper", "--dialect", help="How the output is written: paper, original or walmart."),
+    dialect: str = typer.Option("paper", help="The layout of the output; an unknown name prints the list."),
     first: int | None = typer.Option(
         None, "--from", metavar="SECOND", help="Judge answers from this second on; the input before still counts."
     ),
