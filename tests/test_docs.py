@@ -63,6 +63,12 @@ def test_every_page_is_linked_from_the_index() -> None:
     }
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r"- (?:[\w ]+: )?([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted(pages)
+
+
 def _without_links(text: str) -> str:
     """Web addresses and links between pages are not paths of the code."""
     return re.sub(r"\]\([^)]*\)|https?://\S+", "", text)
