@@ -270,7 +270,7 @@ def _tell_rejects(inputs: Mapping[str, Input], files: Mapping[str, tuple[Path, b
 def _run_on_spark(
     net: Network, inputs: Mapping[str, Input], teller: Teller, checkpoint: Path, shards: int, master: str | None
 ) -> Answer:
-    """Run it as a Spark streaming job; what it told before it was stopped is part of the answer, but not told again."""
+    """Run it as a Spark streaming job; what it printed before a stop is in the answer, but not printed again."""
     from arterial.connectors.file_sink import FileSink
     from arterial.engine.run.run import Settings
     from arterial.engine.run.run import run as start

@@ -14,7 +14,7 @@ from arterial.cli.progress import Bar
 
 
 def drive(
-    data: Path = typer.Option(..., help="The events: a data set's folder, or a CSV or Parquet file of anyone."),
+    data: Path = typer.Option(..., help="The events: a data set's folder, or any CSV or Parquet file."),
     to: str = typer.Option(..., help="Where to: a folder (a file a second), - (standard output) or tcp://HOST:PORT."),
     speed: str = typer.Option("1", help="1 is real time, a factor is faster or slower, max does not wait."),
     begin: int = typer.Option(0, "--from", help="The first second to deliver; it is due at the start."),

@@ -32,10 +32,10 @@ def history(
         None, "--xways", min=1, help="Without --data: so many expressways, numbered from 0; one if not given."
     ),
     tolls: Path | None = typer.Option(
-        None, "--tolls", help="Take this TollHistory (anyone's CSV or Parquet) instead of making one."
+        None, "--tolls", help="Use this TollHistory (any CSV or Parquet file) instead of making one."
     ),
     segments: Path | None = typer.Option(
-        None, "--segments", help="Take this SegmentHistory (anyone's CSV or Parquet) instead of making one."
+        None, "--segments", help="Use this SegmentHistory (any CSV or Parquet file) instead of making one."
     ),
     seed: int = typer.Option(1, "--seed", min=0, max=2**63 - 1, help="The same seed makes the same history."),
     form: Form = typer.Option(Form.PARQUET, "--format", help="How to write the tables."),

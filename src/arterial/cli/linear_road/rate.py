@@ -28,7 +28,7 @@ def rate(
     ),
     json_output: bool = typer.Option(False, "--json", help="Print the rating as JSON."),
 ) -> None:
-    """Find the largest L at which a run passes the validator, trial after trial; an interrupted rating goes on.
+    """Find the largest L at which a run passes the validator, trial after trial; an interrupted rating continues.
 
     L rises in steps of a half below 5, then in larger ones. In window mode the seconds before the window are run
     through as fast as possible.

@@ -14,11 +14,11 @@ from arterial.cli.progress import Bar
 def run(
     data: str = typer.Option(
         ...,
-        help="The events: a data set's folder, or CSV or Parquet files of anyone; or lines as they come: "
+        help="The events: a data set's folder, or any CSV or Parquet files; or lines as they arrive: "
         "tcp://HOST:PORT (connects there), - (standard input), or a named pipe.",
     ),
     out: Path = typer.Option(..., help="The folder for output.csv, rejects.csv and run.json."),
-    tolls: Path | None = typer.Option(None, help="TollHistory: a history folder, or a CSV or Parquet file of anyone."),
+    tolls: Path | None = typer.Option(None, help="TollHistory: a history folder, or any CSV or Parquet file."),
     segments: Path | None = typer.Option(None, help="SegmentHistory, likewise."),
     profile: str = typer.Option("spec", help="The semantics: spec, walmart or thesis2003."),
     dialect: str = typer.Option("paper", help="The layout of the output; an unknown name prints the list."),
@@ -44,7 +44,7 @@ def run(
 ) -> None:
     """Answer all reports and requests of a data set: tolls, accident alerts, balances, expenditures, travel times.
 
-    Interrupt it as you like: the same command takes it up again where it was, and nothing is lost or doubled. The
+    Interrupt it as you like: the same command continues where it stopped, and nothing is lost or doubled. The
     sender of live input then sends again, from the second that the run names, or from any before.
     """
     from arterial.linearroad.application.live.input import is_live
@@ -81,7 +81,7 @@ def run(
                 bar.to(running.engine.statistics.tuples_in)
             bar.to(running.engine.statistics.tuples_in)
     except KeyboardInterrupt:
-        typer.echo("stopping after the train at hand; the same command goes on from here", err=True)
+        typer.echo("stopping after the current train; the same command continues from here", err=True)
         running.stop()
         raise
     figures = running.finish()

@@ -127,7 +127,7 @@ def _on_spark(options: RunOptions, quiet: bool) -> JobSummary:
     with Bar("reading", total=options.events.stat().st_size, unit="bytes", quiet=quiet) as bar:
         running = MovingRun(options, progress=bar.advance)
     if running.resumed and not quiet:
-        typer.echo("note: taken up again from its checkpoint", err=True)
+        typer.echo("note: continued from its checkpoint", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with Bar("moving", total=running.events.reports, unit="reports", quiet=quiet) as bar:
