@@ -5,7 +5,7 @@ A message says where (network, box, file:line), what was expected, what came, an
 
 
 class ArterialError(Exception):
-    """The root of all errors that are a user's to mend."""
+    """The root of all errors that a user can fix."""
 
 
 class DataError(ArterialError):

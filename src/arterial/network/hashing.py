@@ -12,7 +12,7 @@ from arterial.arrays import Array
 
 GOLDEN = 0x9E3779B97F4A7C15
 NULL = 0x6E756C6C6E756C6C
-"""What stands for a null."""
+"""The hash of a null."""
 
 NOT_A_NUMBER = 0x7FF8000000000000
 MASK = 2**64 - 1

@@ -1,4 +1,4 @@
-"""Shards: which slot a tuple belongs to, and which integer stands for a slot in Spark so that all partitions get work.
+"""Shards: which slot a tuple belongs to, and which integer represents a slot in Spark so that all partitions get work.
 
 The slot of a tuple must be the same in every process, on every machine and with every version of every library, because
 state lies where an earlier run put it. So the hash is our own: integers are spread by the golden ratio (Fibonacci

@@ -1,4 +1,4 @@
-"""The files of a slot's large chunks: which chunks count says the index, in Spark's state store (decision 18)."""
+"""The files of a slot's large chunks: the index, in Spark's state store, says which chunks are valid (decision 18)."""
 
 from __future__ import annotations
 
