@@ -1,7 +1,7 @@
 """Events of any origin, ready to be read second by second or as a Spark frame: `open_data(path)`.
 
 A data set of ours is read where it is. Anything else is cleaned first, into a temporary data set that lives as long as
-the `Data`; what was set aside is told by `cleaning` and `rejects`.
+the `Data`; `cleaning` and `rejects` say what was set aside.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GROUPS_KEPT = 2
 def open_data(path: str | Path, *, disorder: int = 0, progress: Callable[[float], None] | None = None) -> Data:
     """The events at `path`: a data set's folder, any folder of Parquet, CSV or .dat files, or one such file.
 
-    What we did not write is cleaned, and put in order within `disorder` seconds; `progress` is told the bytes done.
+    What we did not write is cleaned, and put in order within `disorder` seconds; `progress` gets the bytes done.
     """
     path = Path(path)
     if is_data_set(path):
