@@ -51,7 +51,7 @@ def gpac_in(
 ) -> StreamHandle:
     """The objects in a rectangle: `region=(x1, y1, x2, y2)`, or of `length` and `width` around a `focal` object.
 
-    `focals` is the stream in which the focal object reports, if not this one. `moves` tells as well where the members
+    `focals` is the stream in which the focal object reports, if not this one. `moves` also reports where the members
     of the answer move. `fixed` names attributes that an object never changes, which the optimizer may rely on.
     """
     box = GpacInBox(
@@ -118,8 +118,8 @@ class GpacBox(Box):
 
     Of a stream of reports the latest of each object stands, until it is silent for `timeout`. Of a signed stream a plus
     is a report of its object with that row, and a minus withdraws the row; an object is where its last plus says, as
-    long as some row of it stands. At the end of each instant `out` tells which rows join the answer (1) and leave it
-    (-1); a row is the tuple with all its attributes, and `x` and `y` as they were when it was told. If an attribute of
+    long as some row of it stands. At the end of each instant `out` has the rows that join the answer (1) and leave it
+    (-1); a row is the tuple with all its attributes, and `x` and `y` as they were when it was sent. If an attribute of
     a member changes, its old row leaves and the new one joins.
     """
 
@@ -158,7 +158,7 @@ class GpacBox(Box):
         return (OUT, UNCERTAINTY)
 
     def attributes(self, stream: Stream) -> tuple[str, ...]:
-        """The columns whose change is told: all but the time, the sign, and (without `moves`) the position."""
+        """The columns whose change is reported: all but the time, the sign, and (without `moves`) the position."""
         return tuple(name for name in row_columns(stream) if self.moves or name not in (self.x, self.y))
 
     def silence(self) -> int | None:
@@ -275,7 +275,7 @@ class GpacInBox(GpacBox):
         return stream.signed or read <= {self.object, *self.fixed}
 
     def loosely_read(self) -> frozenset[str]:
-        """The position, unless all moves are told: it is that of when a row was told."""
+        """The position, unless all moves are reported: it is that at which a row was sent."""
         return frozenset() if self.moves else frozenset({self.x, self.y})
 
     @property

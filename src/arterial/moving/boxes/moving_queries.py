@@ -48,9 +48,9 @@ class MovingQueries(Box):
 
     Of the stream `objects` it reads the columns `object` (an integer or a text), `x` and `y`. The stream `queries` has
     the columns of `QUERY_SCHEMA`; its `focal` is of the type of `object`. An answer is defined at the end of each
-    instant at which either stream has a tuple; `out` tells, as `sign` 1 and -1, what joins and leaves it. `timeout` is
+    instant at which either stream has a tuple; `out` has, as `sign` 1 and -1, what joins and leaves it. `timeout` is
     in units of time, of which each is `ticks` of the time column. With a `cache` below 100 per cent answers are less
-    exact, and `uncertainty` tells by how much after each instant. A tuple that is no position or no query is told on
+    exact, and `uncertainty` says by how much after each instant. A tuple that is no position or no query leaves by
     `rejects`.
     """
 
