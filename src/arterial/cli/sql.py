@@ -42,7 +42,7 @@ def sql(
     timeout: str | None = typer.Option(
         None,
         "--timeout",
-        help="An object that is silent for so long is gone: seconds, or '1 minute'.",
+        help="An object that is silent for this long is gone: seconds, or '1 minute'.",
         show_default="never",
     ),
     lonlat: bool = typer.Option(
@@ -52,17 +52,17 @@ def sql(
     rejects: Path | None = typer.Option(
         None, "--rejects", help="Write the rows that were set aside to this CSV file.", show_default="OUT.rejects.csv"
     ),
-    speed: float | None = typer.Option(None, "--speed", help="1: real time; 10: ten times faster; none: all speed."),
+    speed: float | None = typer.Option(None, "--speed", help="1: real time; 10: ten times faster; none: full speed."),
     as_json: bool = typer.Option(False, "--json", help="Print updates and the verdict as lines of JSON."),
     explain: bool = typer.Option(False, "--explain", help="Show how the query would run, and stop."),
     graph: Path | None = typer.Option(None, "--graph", help="Draw the query's network to this .svg or .mmd, and stop."),
     checkpoint: Path | None = typer.Option(
-        None, "--checkpoint", "-c", help="Run on Spark, keep place and state in this folder, and go on from there."
+        None, "--checkpoint", "-c", help="Run on Spark, keep position and state in this folder, and continue there."
     ),
     shards: int = typer.Option(0, "--shards", help="On Spark: how many shards; 0: as many as there are cores."),
     master: str | None = typer.Option(None, "--master", help="On Spark: the master.", show_default="local[*]"),
 ) -> None:
-    """Ask a continuous query: SELECT … FROM … WHERE … GROUP BY … GPAC-IN (…) GPAC-kNN (…).
+    """Run a continuous query: SELECT … FROM … WHERE … GROUP BY … GPAC-IN (…) GPAC-kNN (…).
 
     Every change of the answer is a line: t,+|-,columns. On a terminal, the answer itself is shown as it changes.
 

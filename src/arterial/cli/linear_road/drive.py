@@ -19,9 +19,9 @@ def drive(
     speed: str = typer.Option("1", help="1 is real time, a factor is faster or slower, max does not wait."),
     begin: int = typer.Option(0, "--from", help="The first second to deliver; it is due at the start."),
     until: int | None = typer.Option(None, help="The second before which to stop. [default: the end]"),
-    replicate: int = typer.Option(1, help="Repeat the expressways so often, with disjoint vehicles and ids."),
+    replicate: int = typer.Option(1, help="Repeat the expressways this many times, with disjoint vehicles and ids."),
     start_on: Path | None = typer.Option(
-        None, help="Begin when this file appears. A TCP client's connecting counts too."
+        None, help="Begin when this file appears. The connection of a TCP client counts, too."
     ),
     record: Path | None = typer.Option(None, help="Write here when each second was due and delivered (CSV)."),
     json_output: bool = typer.Option(

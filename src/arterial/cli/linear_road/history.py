@@ -26,10 +26,10 @@ def history(
         None, "--data", help="Make the history of the vehicles and expressways of this data set."
     ),
     vehicles: int | None = typer.Option(
-        None, "--vehicles", min=1, help="Instead of --data: so many vehicles, numbered from 0."
+        None, "--vehicles", min=1, help="Instead of --data: this many vehicles, numbered from 0."
     ),
     xways: int | None = typer.Option(
-        None, "--xways", min=1, help="Without --data: so many expressways, numbered from 0; one if not given."
+        None, "--xways", min=1, help="Without --data: this many expressways, numbered from 0. [default: 1]"
     ),
     tolls: Path | None = typer.Option(
         None, "--tolls", help="Use this TollHistory (any CSV or Parquet file) instead of making one."

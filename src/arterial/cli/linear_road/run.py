@@ -23,21 +23,21 @@ def run(
     profile: str = typer.Option("spec", help="The semantics: spec, walmart or thesis2003."),
     dialect: str = typer.Option("paper", help="The layout of the output; an unknown name prints the list."),
     speed: str = typer.Option("1", help="1 is real time, a factor is faster or slower, max does not wait."),
-    begin: int = typer.Option(0, "--from", help="First second of the window; what is before runs without waiting."),
+    begin: int = typer.Option(0, "--from", help="First second of the window; what is earlier runs without waiting."),
     until: int | None = typer.Option(None, help="The second before which to stop. [default: the end]"),
-    replicate: int = typer.Option(1, help="Repeat the expressways so often, with disjoint vehicles and ids."),
+    replicate: int = typer.Option(1, help="Repeat the expressways this many times, with disjoint vehicles and ids."),
     shards: int = typer.Option(0, help="How many shards. [default: the cores of Spark]"),
     disorder: int = typer.Option(
-        0, help="By how many seconds a line may be older than an earlier one (CSV of others)."
+        0, help="By how many seconds a line may be older than an earlier one (CSV not written by Arterial)."
     ),
     basetoll: int | None = typer.Option(
-        None, help="Constant of profile thesis2003: what a toll is multiplied by; 2 unless given."
+        None, help="Constant of profile thesis2003: what a toll is multiplied by; 2 by default."
     ),
     basecredit: int | None = typer.Option(
-        None, help="Constant of profile thesis2003: the credit for leaving before an accident; 100 unless given."
+        None, help="Constant of profile thesis2003: the credit for leaving before an accident; 100 by default."
     ),
     ftmin: int | None = typer.Option(
-        None, help="Constant of profile thesis2003: the day's charges from which tolls are halved; 1000 unless given."
+        None, help="Constant of profile thesis2003: the day's charges from which tolls are halved; 1000 by default."
     ),
     force: bool = typer.Option(False, "--force", help="Remove what an earlier run left in the output folder."),
     json_output: bool = typer.Option(False, "--json", help="Print the figures of the run as JSON."),

@@ -35,7 +35,7 @@ STATISTICS, ACCIDENTS = "statistics", "accidents"
 
 @dataclass(frozen=True)
 class Tolls(Box):
-    """Notifies vehicles that enter a segment of its toll and of accidents ahead, and charges them for the one they left."""
+    """Notifies vehicles that enter a segment of its toll and accidents ahead; charges them for the one they left."""
 
     profile: str = "spec"
     rules: Rules = ()
