@@ -1,7 +1,8 @@
-"""Dialects: what is written is read again, and a dirty line is told with its number and reason."""
+"""Dialects: what is written is read again, and a dirty line is reported with its number and reason."""
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from arterial.linearroad.formats.dialects import (
     read_output,
     write_output,
 )
+from arterial.linearroad.formats.dialects.reading import _parse_clean
 
 
 def _answers() -> Answers:
@@ -52,7 +54,7 @@ def test_lines_of_each_dialect() -> None:
         "3,95,97.500,12,60",
         "4,95,99.750,13,1800,4",
     ]
-    # Whole seconds are rounded up: 61.25 becomes 62, so 5.25 s late is never told as 5.
+    # Whole seconds are rounded up: 61.25 becomes 62, so 5.25 s late is never written as 5.
     assert written["original"] == [
         "0,7,60,62,39,2",
         "0,8,61,62,-1,0",
@@ -128,6 +130,18 @@ def test_a_few_faults_among_many_lines_are_found_where_they_stand() -> None:
     piece = parse("\n".join(lines).encode(), PAPER)
     assert [fault.line for fault in piece.faults] == [1, 30_000, 60_000]
     assert (piece.lines, piece.answers.notices.num_rows) == (60_000, 59_997)
+
+
+def test_a_dialect_crosses_to_a_task() -> None:
+    for of in DIALECTS.values():
+        assert pickle.loads(pickle.dumps(of)) == of
+
+
+def test_decimals_are_read_in_one_pass_wherever_emission_stands() -> None:
+    last = Dialect("last", {0: ("vid", "time", "lav", "toll", "emit")})
+    text = encode(0, _answers().notices, last)
+    assert text.startswith(b"0,7,60,39,2,61.250")
+    assert _parse_clean(text, last) is not None
 
 
 def test_empty_output(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def sql(
     timeout: str | None = typer.Option(
         None,
         "--timeout",
-        help="An object that is silent for so long is gone: seconds, or '1 minute'.",
+        help="An object that is silent for this long is gone: seconds, or '1 minute'.",
         show_default="never",
     ),
     lonlat: bool = typer.Option(
@@ -50,17 +50,17 @@ def sql(
     rejects: Path | None = typer.Option(
         None, "--rejects", help="Write the rows that were set aside to this CSV file.", show_default="OUT.rejects.csv"
     ),
-    speed: float | None = typer.Option(None, "--speed", help="1: real time; 10: ten times faster; none: all speed."),
+    speed: float | None = typer.Option(None, "--speed", help="1: real time; 10: ten times faster; none: full speed."),
     as_json: bool = typer.Option(False, "--json", help="Print updates and the verdict as lines of JSON."),
     explain: bool = typer.Option(False, "--explain", help="Show how the query would run, and stop."),
     graph: Path | None = typer.Option(None, "--graph", help="Draw the query's network to this .svg or .mmd, and stop."),
     checkpoint: Path | None = typer.Option(
-        None, "--checkpoint", "-c", help="Run on Spark, keep place and state in this folder, and go on from there."
+        None, "--checkpoint", "-c", help="Run on Spark, keep position and state in this folder, and continue there."
     ),
     shards: int = typer.Option(0, "--shards", help="On Spark: how many shards; 0: as many as there are cores."),
     master: str | None = typer.Option(None, "--master", help="On Spark: the master.", show_default="local[*]"),
 ) -> None:
-    """Ask a continuous query: SELECT … FROM … WHERE … GROUP BY … GPAC-IN (…) GPAC-kNN (…).
+    """Run a continuous query: SELECT … FROM … WHERE … GROUP BY … GPAC-IN (…) GPAC-kNN (…).
 
     Every change of the answer is a line: t,+|-,columns. On a terminal, the answer itself is shown as it changes.
 
@@ -265,7 +265,7 @@ def _tell_rejects(inputs: Mapping[str, Input], files: Mapping[str, tuple[Path, b
 def _run_on_spark(
     net: Network, inputs: Mapping[str, Input], teller: Teller, checkpoint: Path, shards: int, master: str | None
 ) -> Answer:
-    """Run it as a Spark streaming job; what it told before it was stopped is part of the answer, but not told again."""
+    """Run it as a Spark streaming job; what it printed before a stop is in the answer, but not printed again."""
     from arterial.engine.run.run import Settings
     from arterial.engine.run.run import run as start
     from arterial.engine.spark.session import spark_session

@@ -1,4 +1,4 @@
-"""How `arterial sql` tells the changes of an answer: as lines, as JSON, or as a live table; and into a file."""
+"""How `arterial sql` prints the changes of an answer: as lines, as JSON, or as a live table; and into a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHOWN_ROWS, SHOWN_UPDATES = 20, 8
 
 
 def teller_for(net: Network, out: Path | None, as_json: bool, fractional: bool) -> Teller:
-    """Who tells changes: a live table on a terminal, lines elsewhere, or lines of JSON."""
+    """What prints changes: a live table on a terminal, lines elsewhere, or lines of JSON."""
     from arterial.sql.live import answer_stream
 
     stream = answer_stream(net.value)
@@ -40,7 +40,7 @@ def is_terminal() -> bool:
 
 
 class Teller(ABC):
-    """Tells changes, somewhere; and writes them to a file, if there is one."""
+    """Prints changes, and writes them to a file if there is one."""
 
     train_size = 20_000
 

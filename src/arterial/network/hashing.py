@@ -24,7 +24,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 """2^64 / golden ratio."""
 MIX_1, MIX_2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 NULL = 0x6E756C6C6E756C6C
-"""What stands for a null."""
+"""The hash of a null."""
 NOT_A_NUMBER = 0x7FF8000000000000
 MASK = 2**64 - 1
 

@@ -1,6 +1,6 @@
 """Signed streams: the changes of a multiset of rows, each with a sign 1 or -1 (GPAC §5, negative tuples).
 
-A row is all columns but the time and the sign. What the stream stands for at an instant is the sum of all signs of
+A row is all columns but the time and the sign. What stands at an instant is the sum of all signs of
 each row up to and including that instant. A stream without signs counts as one in which every row comes and none goes.
 """
 

@@ -16,7 +16,7 @@ VARIABLES = {
     **{stand_in: f"--s{place}" for place, stand_in in enumerate(SERIES, start=1)},
 }  # fmt: skip
 
-# Slow is red, the toll threshold pale, fast blue: also told apart by those who do not see red and green.
+# Slow is red, the toll threshold pale, fast blue: colour-blind readers can distinguish them, too.
 SPEED_COLOURS = [(0.0, "#8f1027"), (0.2, "#d9483b"), (0.4, "#f6d77a"), (0.6, "#8ec3dd"), (1.0, "#2a5fa8")]
 AMOUNT_COLOURS = [(0.0, "#fbe3a2"), (0.35, "#f59b47"), (0.7, "#c93c5b"), (1.0, "#5b1a6e")]
 

@@ -182,7 +182,7 @@ class _Drawing:
         return {**names, "cache": self.settings.cache, "lonlat": self.settings.lonlat}
 
     def _reads_position(self, conditions: Iterable[Condition]) -> bool:
-        """Whether what follows reads where objects are, so that every move must be told."""
+        """Whether what follows reads where objects are, so that every move must be reported."""
         texts = [one.text for one in conditions]
         if self.checked.grouped:
             texts += [one.text for one in (*self.checked.groups, *self.checked.aggregates)]

@@ -1,4 +1,4 @@
-"""Runs a query over files that were read, in this process or on Spark, and tells the changes of its answer."""
+"""Runs a query over files that were read, in this process or on Spark, and reports the changes of its answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Told = Callable[["Answer", pl.DataFrame], None]
 
 @dataclass
 class Answer:
-    """How far a query is: how many rows its answer has, what was told and read so far."""
+    """How far a query is: how many rows its answer has, what was reported and read so far."""
 
     stream: Stream
     size: int = 0
@@ -85,7 +85,7 @@ def run_here(
 ) -> Answer:
     """Run a query in this process until its inputs end; `speed` is how many times faster than real time.
 
-    Time ends with the last report: what would happen later if nothing came, such as silence, is not told.
+    Time ends with the last report: what would happen later if nothing came, such as silence, is not reported.
     """
     answer = Answer(answer_stream(network))
     rows = source_rows(network, inputs)

@@ -99,7 +99,7 @@ class Names:
         raise SqlError(said.replace('"', ""), self.query.text, place_of_part(wrong, self.query.text, place))
 
     def expand(self, star: exp.Expression, place: Place) -> list[exp.Expression]:
-        """The columns that `*` or `M.*` stands for."""
+        """The columns that `*` or `M.*` means."""
         chosen = range(len(self.relations))
         if isinstance(star, exp.Column):
             at = self._relation(star)

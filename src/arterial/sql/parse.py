@@ -1,6 +1,6 @@
 """Reads the text of a query: the GPAC clauses are cut out first, the rest is SQL as sqlglot reads it.
 
-A double-quoted word is a name, as in SQL; the paper's `M.type = "truck"` is told apart when names are looked up.
+A double-quoted word is a name, as in SQL; the paper's `M.type = "truck"` is distinguished when names are looked up.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def accumulate(
 
 
 def _window_codes(numbers: Array, groups: list[pl.Series]) -> Array:
-    """The keys of windows as integers; most trains lie in one window, whose number then tells nothing."""
+    """The keys of windows as integers; most trains are within one window, whose number is then of no interest."""
     if not groups:
         return numbers.reshape(-1, 1)
     keys = codes(groups, len(numbers))

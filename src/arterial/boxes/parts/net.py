@@ -1,7 +1,7 @@
 """Aggregates over what stands of a signed stream: values of each group at the end of every instant that touched it.
 
 A running count or sum of integers is exact both ways. A sum of floats is kept exactly, as an integer multiple of the
-smallest float, and rounded when it is told: so it depends neither on the order in which rows came and went nor on
+smallest float, and rounded when it is emitted: so it depends neither on the order in which rows came and went nor on
 rows that have gone. What needs the values themselves is in `_values`.
 """
 
@@ -52,7 +52,7 @@ class Elements:
     """What happens to groups, in the order of (group, time): first what each group had before, then its tuples.
 
     `rows` are rows of the groups before or, where `is_tuple`, of the tuples. At the `ends`, which are the last elements
-    of their instants, values are told.
+    of their instants, values are emitted.
     """
 
     groups: Array

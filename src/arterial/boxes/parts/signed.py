@@ -23,7 +23,7 @@ def weights(tuples: pl.DataFrame, stream: Stream) -> Array:
 
 
 def in_order_of_telling(changes: pl.DataFrame, stream: Stream) -> pl.DataFrame:
-    """Changes as boxes tell them: by time; at one instant what goes before what comes, each in the order of values."""
+    """Changes as boxes emit them: by time; at one instant what goes before what comes, each in the order of values."""
     return changes.select(stream.schema.names).sort(stream.time, SIGN, *row_columns(stream), maintain_order=True)
 
 

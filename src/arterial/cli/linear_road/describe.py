@@ -108,7 +108,7 @@ def _print(console: Console, description: Description, xway: int | None) -> None
         tolls = shown.toll[first:, dir].T.astype(float)
         if (tolls > 0).any():
             console.print(
-                f"\n[bold]Tolls {name}[/], up to {tolls.max():,.0f}; empty where nobody pays", highlight=False
+                f"\n[bold]Tolls {name}[/], up to {tolls.max():,.0f}; empty where there is no toll", highlight=False
             )
             console.print(_beside_scale(toll_map(tolls, width=width, height=8, colour=colour)))
     table = Table("figure, for one expressway", "here", "paper", title="Beside the paper", title_justify="left")

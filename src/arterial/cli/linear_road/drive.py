@@ -14,14 +14,14 @@ from arterial.cli.progress import Bar
 
 
 def drive(
-    data: Path = typer.Option(..., help="The events: a data set's folder, or a CSV or Parquet file of anyone."),
+    data: Path = typer.Option(..., help="The events: a data set's folder, or any CSV or Parquet file."),
     to: str = typer.Option(..., help="Where to: a folder (a file a second), - (standard output) or tcp://HOST:PORT."),
     speed: str = typer.Option("1", help="1 is real time, a factor is faster or slower, max does not wait."),
     begin: int = typer.Option(0, "--from", help="The first second to deliver; it is due at the start."),
     until: int | None = typer.Option(None, help="The second before which to stop. [default: the end]"),
-    replicate: int = typer.Option(1, help="Repeat the expressways so often, with disjoint vehicles and ids."),
+    replicate: int = typer.Option(1, help="Repeat the expressways this many times, with disjoint vehicles and ids."),
     start_on: Path | None = typer.Option(
-        None, help="Begin when this file appears. A TCP client's connecting counts too."
+        None, help="Begin when this file appears. The connection of a TCP client counts, too."
     ),
     record: Path | None = typer.Option(None, help="Write here when each second was due and delivered (CSV)."),
     json_output: bool = typer.Option(

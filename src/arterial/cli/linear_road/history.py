@@ -26,16 +26,16 @@ def history(
         None, "--data", help="Make the history of the vehicles and expressways of this data set."
     ),
     vehicles: int | None = typer.Option(
-        None, "--vehicles", min=1, help="Instead of --data: so many vehicles, numbered from 0."
+        None, "--vehicles", min=1, help="Instead of --data: this many vehicles, numbered from 0."
     ),
     xways: int | None = typer.Option(
-        None, "--xways", min=1, help="Without --data: so many expressways, numbered from 0; one if not given."
+        None, "--xways", min=1, help="Without --data: this many expressways, numbered from 0. [default: 1]"
     ),
     tolls: Path | None = typer.Option(
-        None, "--tolls", help="Take this TollHistory (anyone's CSV or Parquet) instead of making one."
+        None, "--tolls", help="Use this TollHistory (any CSV or Parquet file) instead of making one."
     ),
     segments: Path | None = typer.Option(
-        None, "--segments", help="Take this SegmentHistory (anyone's CSV or Parquet) instead of making one."
+        None, "--segments", help="Use this SegmentHistory (any CSV or Parquet file) instead of making one."
     ),
     seed: int = typer.Option(1, "--seed", min=0, max=2**63 - 1, help="The same seed makes the same history."),
     form: Form = typer.Option(Form.PARQUET, "--format", help="How to write the tables."),

@@ -20,7 +20,7 @@ def rate(
     start: float = typer.Option(1.0, help="The first L to try."),
     highest: float = typer.Option(512.0, help="The largest L to try."),
     profile: str = typer.Option("spec", help="The semantics: spec or walmart."),
-    dialect: str = typer.Option("paper", help="The layout of the output: paper, original or walmart."),
+    dialect: str = typer.Option("paper", help="The layout of the output; an unknown name prints the list."),
     system: str | None = typer.Option(
         None,
         help="Rate another system: a command that reads the driver's lines on its standard input and writes its "
@@ -28,7 +28,7 @@ def rate(
     ),
     json_output: bool = typer.Option(False, "--json", help="Print the rating as JSON."),
 ) -> None:
-    """Find the largest L at which a run passes the validator, trial after trial; an interrupted rating goes on.
+    """Find the largest L at which a run passes the validator, trial after trial; an interrupted rating continues.
 
     L rises in steps of a half below 5, then in larger ones. In window mode the seconds before the window are run
     through as fast as possible.

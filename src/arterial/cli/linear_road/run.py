@@ -14,37 +14,37 @@ from arterial.cli.progress import Bar
 def run(
     data: str = typer.Option(
         ...,
-        help="The events: a data set's folder, or CSV or Parquet files of anyone; or lines as they come: "
+        help="The events: a data set's folder, or any CSV or Parquet files; or lines as they arrive: "
         "tcp://HOST:PORT (connects there), - (standard input), or a named pipe.",
     ),
     out: Path = typer.Option(..., help="The folder for output.csv, rejects.csv and run.json."),
-    tolls: Path | None = typer.Option(None, help="TollHistory: a history folder, or a CSV or Parquet file of anyone."),
+    tolls: Path | None = typer.Option(None, help="TollHistory: a history folder, or any CSV or Parquet file."),
     segments: Path | None = typer.Option(None, help="SegmentHistory, likewise."),
     profile: str = typer.Option("spec", help="The semantics: spec, walmart or thesis2003."),
-    dialect: str = typer.Option("paper", help="The layout of the output: paper, original or walmart."),
+    dialect: str = typer.Option("paper", help="The layout of the output; an unknown name prints the list."),
     speed: str = typer.Option("1", help="1 is real time, a factor is faster or slower, max does not wait."),
-    begin: int = typer.Option(0, "--from", help="First second of the window; what is before runs without waiting."),
+    begin: int = typer.Option(0, "--from", help="First second of the window; what is earlier runs without waiting."),
     until: int | None = typer.Option(None, help="The second before which to stop. [default: the end]"),
-    replicate: int = typer.Option(1, help="Repeat the expressways so often, with disjoint vehicles and ids."),
+    replicate: int = typer.Option(1, help="Repeat the expressways this many times, with disjoint vehicles and ids."),
     shards: int = typer.Option(0, help="How many shards. [default: the cores of Spark]"),
     disorder: int = typer.Option(
-        0, help="By how many seconds a line may be older than an earlier one (CSV of others)."
+        0, help="By how many seconds a line may be older than an earlier one (CSV not written by Arterial)."
     ),
     basetoll: int | None = typer.Option(
-        None, help="Constant of profile thesis2003: what a toll is multiplied by; 2 unless given."
+        None, help="Constant of profile thesis2003: what a toll is multiplied by; 2 by default."
     ),
     basecredit: int | None = typer.Option(
-        None, help="Constant of profile thesis2003: the credit for leaving before an accident; 100 unless given."
+        None, help="Constant of profile thesis2003: the credit for leaving before an accident; 100 by default."
     ),
     ftmin: int | None = typer.Option(
-        None, help="Constant of profile thesis2003: the day's charges from which tolls are halved; 1000 unless given."
+        None, help="Constant of profile thesis2003: the day's charges from which tolls are halved; 1000 by default."
     ),
     force: bool = typer.Option(False, "--force", help="Remove what an earlier run left in the output folder."),
     json_output: bool = typer.Option(False, "--json", help="Print the figures of the run as JSON."),
 ) -> None:
     """Answer all reports and requests of a data set: tolls, accident alerts, balances, expenditures, travel times.
 
-    Interrupt it as you like: the same command takes it up again where it was, and nothing is lost or doubled. The
+    Interrupt it as you like: the same command continues where it stopped, and nothing is lost or doubled. The
     sender of live input then sends again, from the second that the run names, or from any before.
     """
     from arterial.connectors.pace import parse_speed
@@ -83,7 +83,7 @@ def run(
                 bar.to(running.engine.statistics.tuples_in)
             bar.to(running.engine.statistics.tuples_in)
     except KeyboardInterrupt:
-        typer.echo("stopping after the train at hand; the same command goes on from here", err=True)
+        typer.echo("stopping after the current train; the same command continues from here", err=True)
         running.stop()
         raise
     figures = running.finish()

@@ -29,7 +29,7 @@ def validate(
         None, "--segments", help="SegmentHistory, likewise; without it travel times are expected to be -1, -1."
     ),
     profile: str = typer.Option("spec", "--profile", help="The semantics: spec, walmart or thesis2003."),
-    dialect: str = typer.Option("paper", "--dialect", help="How the output is written: paper, original or walmart."),
+    dialect: str = typer.Option("paper", help="The layout of the output; an unknown name prints the list."),
     first: int | None = typer.Option(
         None, "--from", metavar="SECOND", help="Judge answers from this second on; the input before still counts."
     ),
@@ -38,7 +38,7 @@ def validate(
         False, "--untimed", help="Do not judge response times: the run was not paced by the clock."
     ),
     replicate: int = typer.Option(
-        1, "--replicate", min=1, metavar="K", help="The run repeated the data so often, with disjoint vehicles and ids."
+        1, "--replicate", min=1, metavar="K", help="The run repeated the data K times, with disjoint vehicles and ids."
     ),
     disorder: int = typer.Option(
         0, "--disorder", min=0, metavar="SECONDS", help="How much older than an earlier line a line of input may be."
@@ -52,7 +52,7 @@ def validate(
     """Judge the output of any system against its input: every answer and every response time.
 
     A Spark job; an input of up to 300,000 events is judged in this process. Exit code 0 only if the run passes: nothing
-    missing, extra, wrong or late, and no line that is no answer.
+    missing, extra, wrong or late, and every line an answer.
     """
     from arterial.cli.progress import Bar
     from arterial.engine.spark.session import spark_session

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def generate(
-    out: Path = typer.Option(..., "--out", help="Where to write the events: a .csv file, or .parquet for much."),
+    out: Path = typer.Option(..., "--out", help="Where to write the events: a .csv file, or .parquet for large ones."),
     objects: int = typer.Option(10_000, "--objects", min=1, help="Objects at the beginning."),
     seconds: int = typer.Option(100, "--seconds", min=1, help="Time units; every object reports once in each."),
     seed: int = typer.Option(1, "--seed", min=0, help="The same seed makes the same city and traffic."),
@@ -23,7 +23,7 @@ def generate(
     leaving: float = typer.Option(
         1.0, "--leaving", min=0, max=1, help="Share of the objects that leave when they arrive; others travel on."
     ),
-    every: int = typer.Option(1, "--every", min=1, help="An object reports in one of so many seconds."),
+    every: int = typer.Option(1, "--every", min=1, help="An object reports in one of this many seconds."),
     kilometres: float = typer.Option(12.0, "--kilometres", min=1, max=100, help="The size of the city."),
     classes: str | None = typer.Option(
         None,
@@ -31,9 +31,9 @@ def generate(
         help="Kinds of objects as name:share:metres-per-second, comma-separated.",
         show_default="car, truck, bus, bicycle, pedestrian",
     ),
-    ranges: int = typer.Option(0, "--ranges", min=0, help="Range queries that stand still."),
+    ranges: int = typer.Option(0, "--ranges", min=0, help="Range queries in a fixed place."),
     moving_ranges: int = typer.Option(0, "--moving-ranges", min=0, help="Range queries that move with an object."),
-    knn: int = typer.Option(0, "--knn", min=0, help="Nearest-neighbour queries that stand still."),
+    knn: int = typer.Option(0, "--knn", min=0, help="Nearest-neighbour queries in a fixed place."),
     moving_knn: int = typer.Option(0, "--moving-knn", min=0, help="Nearest-neighbour queries that move."),
     side: float = typer.Option(500.0, "--side", min=0, help="Length and width of the rectangles, in metres."),
     k: int = typer.Option(10, "--k", min=1, help="How many neighbours."),

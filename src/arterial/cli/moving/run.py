@@ -22,14 +22,14 @@ def run(
     checkpoint: Path | None = typer.Option(
         None,
         "--checkpoint",
-        help="Run on Spark and keep place and state in this folder: the same command goes on after any interruption.",
+        help="Run on Spark and keep position and state here: the same command continues after any interruption.",
         show_default="run in this process",
     ),
     speed: str = typer.Option(
         "max", "--speed", help="With --checkpoint: 1 is real time, t in seconds; a factor is faster; max does not wait."
     ),
     train_size: int = typer.Option(
-        1_000_000, "--train-size", min=1, help="With --checkpoint: about so many events make a train, if so many wait."
+        1_000_000, "--train-size", min=1, help="With --checkpoint: about how many events make a train."
     ),
     timeout: float | None = typer.Option(
         None, "--timeout", help="Disconnect an object that has not reported for this long.", show_default="never"
@@ -61,7 +61,7 @@ def run(
     An event is one of: t,object,id,x,y · t,range,qid,x1,y1,x2,y2 · t,movingrange,qid,focal,xdist,ydist ·
     t,knn,qid,k,x,y · t,movingknn,qid,k,focal · t,drop,qid.
 
-    With --checkpoint it is a streaming job of Spark, which a kill -9 costs nothing: repeat the command. Without, the
+    With --checkpoint it is a streaming job of Spark, which survives even a kill -9: repeat the command. Without, the
     same kernels run in this process. The updates are the same, byte for byte.
     """
     from arterial.connectors.pace import parse_speed
@@ -128,7 +128,7 @@ def _on_spark(options: RunOptions, quiet: bool) -> JobSummary:
     with Bar("reading", total=options.events.stat().st_size, unit="bytes", quiet=quiet) as bar:
         running = MovingRun(options, progress=bar.advance)
     if running.resumed and not quiet:
-        typer.echo("note: taken up again from its checkpoint", err=True)
+        typer.echo("note: continued from its checkpoint", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with Bar("moving", total=running.events.reports, unit="reports", quiet=quiet) as bar:

@@ -13,7 +13,7 @@ def sumo(
     vehicles: int = typer.Option(1000, "--vehicles", min=1, help="Vehicles that depart, evenly over the time."),
     seconds: int = typer.Option(300, "--seconds", min=1, help="Every vehicle on the road reports every second."),
     seed: int = typer.Option(1, "--seed", min=0, help="The same seed makes the same traffic."),
-    blocks: int = typer.Option(10, "--blocks", min=2, help="The city is a grid of so many blocks each way."),
+    blocks: int = typer.Option(10, "--blocks", min=2, help="The city is a grid of this many blocks each way."),
     network: Path | None = typer.Option(
         None, "--network", help="A road network of SUMO (.net.xml).", show_default="a generated city"
     ),

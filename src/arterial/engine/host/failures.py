@@ -48,7 +48,7 @@ class BoxFailedError(RunError):
         shown = "" if reject.tuple is None else f" on the tuple {json.dumps(reject.tuple, default=str)}"
         port = f" (input {reject.port!r})" if reject.port else ""
         super().__init__(
-            f"network {network!r}, box {reject.box!r}{port}: it failed{shown}: {reject.error}. Mend the box or the "
+            f"network {network!r}, box {reject.box!r}{port}: it failed{shown}: {reject.error}. Fix the box or the "
             f"data and start again with the same checkpoint, or run with the policy {SET_ASIDE!r} to leave it out."
         )
         self.network, self.reject = network, reject

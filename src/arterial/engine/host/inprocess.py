@@ -1,4 +1,4 @@
-"""Runs a compiled network in this process, without Spark: for tests, for debugging a box, and as the bench's yardstick.
+"""Runs a compiled network in this process, without Spark: for tests, for debugging a box, and to compare in benchmarks.
 
 It has the same shards, levels and channels as the Spark host; only the state is in memory and nothing survives.
 """

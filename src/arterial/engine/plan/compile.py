@@ -90,7 +90,7 @@ class _Compilation:
     """The sources that deliver by slot, each with the GroupBys that want its tuples in the slots of their key."""
     places: dict[str, _Place] = field(default_factory=dict)
     lineage_of: dict[Port, str] = field(default_factory=dict)
-    """For each grouped stream the GroupBy that it goes back to, or one that stands for several that meet in a box."""
+    """For each grouped stream the GroupBy that it goes back to, or one that represents several that meet in a box."""
     meets: dict[str, str] = field(default_factory=dict)
     positions: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """For each lineage, which of its key columns its shards are made by; all, unless fewer save a shuffle."""

@@ -1,6 +1,6 @@
-"""Control of a run: pause, resume, single step and the version of the network (design: it rides in the offset).
+"""Control of a run: pause, resume, single step and the version of the network (both are in the offset).
 
-A wish is a small file in the checkpoint; whoever can write there can control the run, from any process. The source's
+A command is a small file in the checkpoint; any process that can write there can control the run. The source's
 planner reads it when it plans a step and puts what it did about it into the offset, which Spark logs before the step.
 """
 
@@ -19,7 +19,7 @@ CONTROL_FILE = "control.json"
 
 @dataclass(frozen=True)
 class Control:
-    """What is wished of a run."""
+    """The command to a run that is in force."""
 
     paused: bool = False
     steps: int = 0
@@ -31,7 +31,7 @@ class Control:
 
 
 def read_control(folder: Path) -> Control:
-    """The wish that stands; nothing special if there is none."""
+    """The command in force; the default if there is none."""
     try:
         return Control(**json.loads((folder / CONTROL_FILE).read_text()))
     except FileNotFoundError:
@@ -41,7 +41,7 @@ def read_control(folder: Path) -> Control:
 
 
 def write_control(folder: Path, control: Control) -> None:
-    """Put a wish in place, whole or not at all."""
+    """Put a command in place, whole or not at all."""
     if not folder.is_dir():
         raise RunError(f"{folder.parent}: no checkpoint of a run is there; expected the folder given as --checkpoint")
     put_in_place(folder / CONTROL_FILE, json.dumps(asdict(control)))

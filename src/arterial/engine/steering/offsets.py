@@ -1,4 +1,4 @@
-"""Plans steps: how far each source goes next and what control wishes. The offset says both, and Spark logs it."""
+"""Plans steps: how far each source goes next, and the command in force. The offset has both, and Spark logs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What feeds the network: the position reports and the requests of a data set, as two sources that go along together.
+"""What feeds the network: the position reports and the requests of a data set, as two sources that advance together.
 
 Reports are delivered by shard: a task reads the expressways and directions that belong to its slot, and their replicas.
 """
@@ -30,7 +30,7 @@ from arterial.network.train import BEGIN, END, Train
 ROAD_KEY = ("xway", "dir")
 
 # Without pacing, steps are kept between these seconds: a step has some 0.4 s of cost that does not depend on its size,
-# and answers are to be in time nevertheless.
+# and answers must still be in time.
 SHORT_STEP, LONG_STEP = 1.5, 3.5
 FIRST_SIZE, LARGEST_SIZE = 50_000, 16_000_000
 

@@ -1,4 +1,4 @@
-"""What a run takes its events from: a data set on disk, or one that is made from files of anyone."""
+"""What a run takes its events from: a data set on disk, or one that is made from any files."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class History:
 def linear_road_network(profile: Profile, history: History, *, balance_at: str = "request") -> NetworkValue:
     """The network that answers all five queries.
 
-    `balance_at` is the dialect's word: `last_notice` asks for balances as the validator of 2004 wants them.
+    `balance_at` is that of the dialect: `last_notice` asks for balances as the validator of 2004 wants them.
     """
     net = Network(f"linear road ({profile.name})")
     reports = net.source("reports", REPORT_SCHEMA)
@@ -90,7 +90,7 @@ def _lasting_tolls(roads: StreamHandle, profile: Profile) -> StreamHandle:
 
 
 def _whole_city(reports: StreamHandle, requests: StreamHandle, profile: Profile, moment: BalanceAt) -> None:
-    """Everything that reports and accounts tell, by the thesis' rules."""
+    """Everything that follows from reports and accounts, by the thesis' rules."""
     asked = requests.filter("account_requests", f"type = {BALANCE_REQUEST} or type = {EXPENDITURE_REQUEST}")
     box = ThesisCity("tolls_and_accounts", profile.name, rules_of(profile), moment)
     city = reports.network.box(box, reports=reports, requests=asked)

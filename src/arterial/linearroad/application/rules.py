@@ -18,5 +18,5 @@ def rules_of(profile: Profile) -> Rules:
 
 
 def profile_by(name: str, rules: Rules) -> Profile:
-    """The profile that a name and its differences tell."""
+    """The profile of a name, with the differences given."""
     return replace(PROFILES[name], **dict(rules)) if rules else PROFILES[name]

@@ -41,7 +41,7 @@ def convert(
     """Clean the events of `source` and write them to the folder `out`, or to one file if its name ends in .csv.
 
     Nothing is left at `out` if it fails. Lines set aside go to `rejects`, by default a file in the folder, or beside
-    the file. `progress` is told how many bytes of the source are done.
+    the file. `progress` gets how many bytes of the source are done.
     """
     if form not in FORMATS:
         raise DataError(f"unknown format {form!r}; there are: {', '.join(FORMATS)}")
@@ -87,7 +87,7 @@ def check_target(out: Path, *, force: bool) -> None:
 
 
 def _copy(data: Data, folder: Path, *, form: str, progress: Callable[[float], None] | None) -> Cleaning:
-    """Write a data set of ours anew; its events are clean and in order."""
+    """Write one of our own data sets again; its events are clean and in order."""
     size = sum(path.stat().st_size for path in data.parquet_files.values())
     counts = np.zeros(5, np.int64)
     span = max(data.last_second + 1 - data.first_second, 1)

@@ -36,7 +36,7 @@ GROUPS_KEPT = 2
 def open_data(path: str | Path, *, disorder: int = 0, progress: Callable[[float], None] | None = None) -> Data:
     """The events at `path`: a data set's folder, any folder of Parquet, CSV or .dat files, or one such file.
 
-    What we did not write is cleaned, and put in order within `disorder` seconds; `progress` is told the bytes done.
+    What we did not write is cleaned, and put in order within `disorder` seconds; `progress` gets the bytes done.
     """
     path = Path(path)
     if is_data_set(path):

@@ -1,4 +1,4 @@
-"""Finding and reading anyone's events: our folders, the files of 2004 and Walmart's, CSV and Parquet, one file or many.
+"""Finding and reading events: our folders, the files of 2004 and Walmart's, CSV and Parquet, one file or many.
 
 Every file is cleaned on its own; several (a file an expressway, or pieces one after the other) are merged by time.
 """
@@ -51,7 +51,7 @@ def is_data_set(path: Path) -> bool:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files of events that `path` stands for."""
+    """The files of events that `path` means."""
     with reading(path):
         if not path.exists():
             raise DataError(f"{path}: no such file or folder; give a data set's folder, or a CSV or Parquet file")
@@ -134,14 +134,14 @@ class EventFile:
 
 
 def as_lines(rows: pa.RecordBatch) -> bytes:
-    """Rows of any types as lines, so that they are judged like anyone's."""
+    """Rows of any types as lines, so that they are judged like any others."""
     lines = pa.BufferOutputStream()
     pa.csv.write_csv(rows, lines, pa.csv.WriteOptions(include_header=False))
     return bytes(lines.getvalue())
 
 
 class Sources:
-    """All files that a path stands for as one stream of clean events in time order."""
+    """All files that a path means as one stream of clean events in time order."""
 
     def __init__(self, path: Path, *, disorder: int = 0) -> None:
         self.path = path
@@ -152,7 +152,7 @@ class Sources:
             raise DataError(f"{path}: the file is empty" if path.is_file() else f"{path}: all files in it are empty")
 
     def pieces(self, progress: Callable[[float], None] | None = None) -> Iterator[Piece]:
-        """The stream; `progress` is told how many bytes are done."""
+        """The stream; `progress` gets how many bytes are done."""
         for cleaned, files in merged(self.files):
             watched = self.watch.look_at(cleaned.events)
             rejects = cleaned.rejects

@@ -120,7 +120,7 @@ class ThesisLines:
 def thesis_output(answer_type: int, answers: pa.Table) -> bytes:
     """Answers of one type as tuples of tables 3.3 and 3.4, padded to five fields.
 
-    They tell neither the time of the input nor that of emission, so nobody can judge them.
+    They have neither the time of the input nor that of emission, so they cannot be judged.
     """
     told = [pl.lit(answer_type).alias("type"), *_OUTPUT[answer_type]]
     padding = [pl.lit(0).alias(f"padding {place}") for place in range(len(told), OUTPUT_FIELDS)]

@@ -78,7 +78,7 @@ def map_column(path: Path) -> NDArray[Any]:
 
 
 def machine_fault(fault: OSError, path: Path, verb: str) -> ArterialError:
-    """What to tell a user whose disk, folder or rights stand in the way."""
+    """The message for a user whose disk, folder or rights are the problem."""
     where = fault.filename if isinstance(fault.filename, str) else path
     if fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return MachineError(

@@ -2,7 +2,7 @@
 
 `TollLookup` answers daily-expenditure requests by (vehicle, day, expressway); `SegmentLookup` holds ten-week sums by
 (expressway, direction, segment, weekday, minute) for travel times. `arterial linear-road history` writes both; `build`
-makes them from anyone's files. docs/decisions/0004-history-look-up.md says why they look as they do.
+makes them from any files. docs/decisions/0004-history-look-up.md says why they look as they do.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class TollLookup:
 
     @classmethod
     def open(cls, path: Path | str) -> TollLookup:
-        """Map the look-up of a history folder, a `lookup` folder, or anyone's TollHistory (built on first use)."""
+        """Map the look-up of a history folder, a `lookup` folder, or any TollHistory (built on first use)."""
         folder = _locate(Path(path), "tolls", TOLL_HISTORY)
         return cls._map(folder) if isinstance(folder, Path) else cls.build(*folder)
 
@@ -128,7 +128,7 @@ class SegmentLookup:
 
     @classmethod
     def open(cls, path: Path | str) -> SegmentLookup:
-        """Map the look-up of a history folder, a `lookup` folder, or anyone's SegmentHistory (built on first use)."""
+        """Map the look-up of a history folder, a `lookup` folder, or any SegmentHistory (built on first use)."""
         folder = _locate(Path(path), "segments", SEGMENT_HISTORY)
         return cls._map(folder) if isinstance(folder, Path) else cls.build(*folder)
 
@@ -297,7 +297,7 @@ def _locate(path: Path, name: str, table: HistoryTable) -> Path | tuple[Path, Pa
 
 
 def _stamp(source: Path, table: HistoryTable) -> list[list[Any]]:
-    """What tells files from others of the same name: size and time of change."""
+    """What distinguishes files of the same name: size and time of change."""
     stats = [(file.name, file.stat()) for file in history_files(source, table)]
     return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
 

@@ -102,7 +102,7 @@ def make_history(
     force: bool = False,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> HistoryFacts:
-    """Make a history in the folder `out`; `progress` is told the rows made so far.
+    """Make a history in the folder `out`; `progress` gets the rows made so far.
 
     The folder may hold other things; a history in it is replaced only with `force`. Nothing is put in place before all
     is made.

@@ -38,7 +38,7 @@ _BLOCK_SEGMENTS = 10
 _KNOTS = MINUTES_A_DAY // _KNOT_MINUTES + 1
 _BLOCKS = SEGMENTS // _BLOCK_SEGMENTS
 
-# What tells the draws apart that share a key.
+# What distinguishes draws that share a key.
 _DAY, _SLOW, _ROW, _VEHICLE, _TRIP = range(1, 6)
 
 Shape = NDArray[np.float64]

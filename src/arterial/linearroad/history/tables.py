@@ -1,4 +1,4 @@
-"""The two tables of Linear Road's history (VLDB 2004, §3.1.3): their columns, and reading them from anyone's files.
+"""The two tables of Linear Road's history (VLDB 2004, §3.1.3): their columns, and reading them from any files.
 
 CSV and Parquet, a file or a folder of files. A CSV file may have a header, then its columns may stand in any order and
 under other usual names; without one they stand in the paper's order. A row that does not fit is an error with its file
@@ -216,7 +216,7 @@ def _explain(file: Path, table: HistoryTable, places: Mapping[str, int], width: 
                 if not _is_integer(fields[place]) or not low <= int(fields[place]) <= high:
                     raise DataError(
                         f"{where}: {name} of {table.title} must be an integer from {low} to {high}, "
-                        f"found {fields[place][:40]!r}. Mend or remove the line."
+                        f"found {fields[place][:40]!r}. Fix or remove the line."
                     )
 
 

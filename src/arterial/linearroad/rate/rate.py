@@ -79,7 +79,7 @@ def _remembered(path: Path, settings: dict[str, Any]) -> list[Outcome]:
     try:
         before = json.loads(path.read_text())
     except ValueError as fault:
-        raise ArterialError(f"{path}: cannot be read: {fault}; remove it to begin anew") from fault
+        raise ArterialError(f"{path}: cannot be read: {fault}; remove it to start over") from fault
     if changed := [name for name, value in settings.items() if before["settings"].get(name) != value]:
         raise RunError(f"{path}: a rating with another {', '.join(changed)} is there; choose another --out")
     trials: list[Outcome] = before["trials"]

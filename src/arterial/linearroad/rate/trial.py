@@ -1,4 +1,4 @@
-"""One trial of a rating: run a system on L expressways, validate what it answered, tell how it went."""
+"""One trial of a rating: run a system on L expressways, validate what it answered, report how it went."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _us() -> list[str]:
 
 
 def _arterial(log: Path, *words: str, may_fail: bool = False, usage: dict[str, Any] | None = None) -> str:
-    """Run one of our own commands in a process of its own, so that what it uses can be told."""
+    """Run one of our own commands in a process of its own, so that what it uses can be measured."""
     with log.open("w") as errors:
         process = subprocess.Popen([*_us(), *words], stdout=subprocess.PIPE, stderr=errors, text=True)
         meter = Meter(process.pid)

@@ -53,7 +53,7 @@ def answer(
 ) -> Expected:
     """The right answers to clean events; of several right ones that which our application gives.
 
-    `balance_at` is the dialect's: "last_notice" tells the balance at the vehicle's last toll notice.
+    `balance_at` is the dialect's: "last_notice" gives the balance at the vehicle's last toll notice.
     """
     interpreter = _Interpreter(profile, tolls, segments, balance_at)
     for time, second in groupby(events_of(events), key=lambda event: event.time):

@@ -36,7 +36,7 @@ class SegmentStatistics:
         return len(self._speeds.get((place, minute), {}))
 
     def lav(self, minute: int, place: Place) -> int | None:
-        """Rules 1–4: the mean speed of the up to five minutes before `minute`, None if nobody reported."""
+        """Rules 1–4: the mean speed of the up to five minutes before `minute`, None if there was no report."""
         if (place, minute) not in self._lav:
             self._lav[place, minute] = self._work_out_lav(minute, place)
         return self._lav[place, minute]

@@ -52,7 +52,7 @@ class Profile:
 
     # Accidents
     accident_lanes: tuple[int, ...] = TRAVEL_LANES  # (10)
-    accident_place: Literal["pos", "seg"] = "pos"  # (10) which field tells the accident's segment
+    accident_place: Literal["pos", "seg"] = "pos"  # (10) which field gives the accident's segment
     accident_cars: Literal["all_stopped", "first_two"] = "all_stopped"  # (10)
     accidents_a_segment: int | None = None  # (10) no more than this, ever
     stop_lapses: bool = True  # (12) a silent vehicle is no longer stopped `chain_gap` seconds after its last report

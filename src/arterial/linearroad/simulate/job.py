@@ -183,7 +183,7 @@ def _run_tasks(
 
 
 def _or_disk_error(task: Callable[[int], T]) -> Callable[[int], T | OSError]:
-    """A full disk is the user's to mend: Spark would try again and bury it in a traceback."""
+    """A full disk is for the user to fix: Spark would try again and bury it in a traceback."""
 
     def run(xway: int) -> T | OSError:
         try:

@@ -1,4 +1,4 @@
-"""How tasks tell the command how far they are: each keeps a number in a small file, the command adds them up."""
+"""How tasks report to the command how far they are: each keeps a number in a small file, the command adds them up."""
 
 from __future__ import annotations
 

@@ -35,11 +35,11 @@ def explain_extra(answer_type: int, row: Row, *, repeated: bool) -> str:
         return f"rules 7, 8: vehicle {row['vid']} entered no segment at second {row['time']} outside lane 4"
     if answer_type == ACCIDENT_ALERT:
         return f"rules 11, 15: no accident in reach of a segment that vehicle {row['vid']} entered at {row['time']}"
-    return f"rule {_REQUEST_RULE[answer_type]}: nobody asked with QID {row['qid']} at second {row['time']}"
+    return f"rule {_REQUEST_RULE[answer_type]}: no request has QID {row['qid']} at second {row['time']}"
 
 
 def explain_wrong(answer_type: int, expected: Row, got: Row, profile: Profile, *, early: bool) -> str:
-    """Which rule tells the right value."""
+    """Which rule gives the right value."""
     reasons = []
     if early:
         reasons.append("rule 20: emitted before its time")
@@ -88,7 +88,7 @@ def _accidents(row: Row) -> str:
 
 def _lav_hint(expected: int, got: int, profile: Profile) -> str:
     if expected == -1 and got == 0:
-        return ", nobody reported in the five minutes before (0 is profile walmart's)"
+        return ", there was no report in the five minutes before (0 is profile walmart's)"
     if got == expected + 1 and profile.lav_rounding == "floor":
         return ", rounded down (rounded half up is profile walmart's)"
     return ""

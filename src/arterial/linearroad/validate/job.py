@@ -65,7 +65,7 @@ def validate(
     """Judge an output against its input; with a Spark session distributed, else in this process.
 
     Answers of the seconds [first, until) are judged; input before counts for the state. `timed` is False for outputs
-    of a run that was not paced by the clock: response times are then not judged. `progress` is told the share done.
+    of a run that was not paced by the clock: response times are then not judged. `progress` gets the share done.
     `replicate` is the run's: the data so many times, each with numbers of its own.
     """
     started = time.monotonic()
@@ -257,14 +257,14 @@ def _notes(tolls: Path | None, segments: Path | None, plan: Plan, asked: Asked) 
 
 
 def _reason(fault: BaseException) -> str:
-    """The telling line of a Spark error, which is often the last of a Python traceback in it."""
+    """The informative line of a Spark error, which is often the last of a Python traceback in it."""
     lines = [line.strip() for line in str(fault).splitlines() if line.strip()]
     errors = [line for line in lines if "Error" in line and not line.startswith(("at ", "File "))]
     return (errors or lines or [type(fault).__name__])[-1][:500]
 
 
 class _Watch:
-    """Tells the progress of the one job that runs, from Spark's own count of finished tasks."""
+    """Reports the progress of the one job that runs, from Spark's own count of finished tasks."""
 
     def __init__(self, spark: SparkSession, total: int, progress: Progress | None) -> None:
         self._tracker = spark.sparkContext.statusTracker()

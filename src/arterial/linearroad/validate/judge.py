@@ -37,7 +37,7 @@ class Terms:
     first: int
     until: int
     timed: bool = True
-    # Whether the dialect's alerts tell expressway and direction.
+    # Whether the dialect's alerts have expressway and direction.
     placed_alerts: bool = True
 
 
@@ -72,7 +72,7 @@ def judge_alerts(expected: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Tal
 
 
 def judge_balances(expected: pl.DataFrame, steps: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Tally:
-    """Rule 17: every (τ, Bal) is right with Bal the balance at τ, as `steps` tell it by the request's `number`."""
+    """Rule 17: every (τ, Bal) is right with Bal the balance at τ, as `steps` has it by the request's `number`."""
     at_request = pl.lit(terms.profile.balance_result_time == "request") & (pl.col("result_time_got") == pl.col("time"))
     in_step = (pl.col("result_time_got") >= pl.col("since")) & (pl.col("result_time_got") <= pl.col("until"))
     told = (
@@ -91,7 +91,7 @@ def judge_balances(expected: pl.DataFrame, steps: pl.DataFrame, got: pl.DataFram
 
 
 def judge_expenditures(expected: pl.DataFrame, steps: pl.DataFrame | None, got: pl.DataFrame, terms: Terms) -> Tally:
-    """Rule 18; what is spent today (thesis) may be up to 60 s old, as `steps` tell it."""
+    """Rule 18; what is spent today (thesis) may be up to 60 s old, as `steps` has it."""
 
     def right(pairs: pl.DataFrame) -> pl.Series:
         if steps is None:
@@ -102,7 +102,7 @@ def judge_expenditures(expected: pl.DataFrame, steps: pl.DataFrame | None, got: 
 
 
 def judge_travels(expected: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Tally:
-    """Rule 19, within max(1, 5 %) of each number; what is unknown must be told as unknown."""
+    """Rule 19, within max(1, 5 %) of each number; what is unknown must be answered as unknown."""
 
     def near(pairs: pl.DataFrame, name: str) -> pl.Series:
         right, told = pl.col(name), pl.col(f"{name}_got")

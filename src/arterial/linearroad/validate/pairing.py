@@ -15,7 +15,7 @@ def pair(
 ) -> pl.DataFrame:
     """The pairs (`number` of an expected answer, `row` of one that came, `ok`).
 
-    `right` is given all possible pairs, the columns of what came with the suffix `_got`, and tells which are right.
+    `right` is given all possible pairs, the columns of what came with the suffix `_got`, and says which are right.
     """
     told = got.rename({name: f"{name}_got" for name in got.columns if name not in (*key, "row")})
     possible = expected.join(told, on=key)

@@ -24,7 +24,7 @@ class Plan:
 
     @property
     def at_notice(self) -> bool:
-        """Whether balances are told of the last toll notice."""
+        """Whether balances are those at the last toll notice."""
         return self.dialect.balance_at == "last_notice"
 
     @property

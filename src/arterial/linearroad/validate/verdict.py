@@ -42,7 +42,7 @@ class Latency:
         """Count answers: the second each belongs to and how long it took."""
         if len(time) == 0:
             return
-        # Rounded up, so that a percentile is never told smaller than it is.
+        # Rounded up, so that a percentile is never reported smaller than it is.
         milliseconds = np.clip(np.ceil(response * 1000 - 1e-6), 0, COUNTED_MILLISECONDS).astype(np.int64)
         self.counts += np.bincount(milliseconds, minlength=COUNTED_MILLISECONDS + 1)
         self.greatest = max(self.greatest, float(response.max()))

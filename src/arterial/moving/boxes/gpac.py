@@ -51,7 +51,7 @@ def gpac_in(
 ) -> StreamHandle:
     """The objects in a rectangle: `region=(x1, y1, x2, y2)`, or of `length` and `width` around a `focal` object.
 
-    `focals` is the stream in which the focal object reports, if not this one. `moves` tells as well where the members
+    `focals` is the stream in which the focal object reports, if not this one. `moves` also reports where the members
     of the answer move. `fixed` names attributes that an object never changes, which the optimizer may rely on.
     """
     box = GpacInBox(
@@ -173,7 +173,7 @@ class GpacBox(Box):
         return (OUT, UNCERTAINTY)
 
     def attributes(self, stream: Stream) -> tuple[str, ...]:
-        """The columns whose change is told: all but the time, the sign, and (without `moves`) the position."""
+        """The columns whose change is reported: all but the time, the sign, and (without `moves`) the position."""
         return tuple(name for name in row_columns(stream) if self.moves or name not in (self.x, self.y))
 
     def silence(self) -> int | None:

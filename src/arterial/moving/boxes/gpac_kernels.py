@@ -1,4 +1,4 @@
-"""Loops of the GPAC boxes over entries: the rows of objects, how often they stand, and what was told of them."""
+"""Loops of the GPAC boxes over entries: the rows of objects, how often they stand, and what was reported of them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def tell(
     rows: Array,
     copies: Array,
 ) -> int:
-    """Compare what is told of entries with what stands and is in the answer; fills in signs, rows of x and y, copies.
+    """Compare reported entries with what stands and is in the answer; fills in signs, rows of x and y, copies.
 
     Returns how many entries were looked at; where nothing changed the copies are 0.
     """

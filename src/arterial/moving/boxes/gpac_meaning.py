@@ -104,7 +104,7 @@ def _answer(box: GpacBox, objects: dict[Id, _Object], focals: dict[Id, _Object])
 def _difference(
     box: GpacBox, stream: Stream, t: int, told: dict[Key, list[Row]], wanted: dict[Key, tuple[Row, int]]
 ) -> Tuples:
-    """What joins and leaves; a row that is told already stays as it was told."""
+    """What joins and leaves; a row that was reported already stays as it was."""
     changes: list[tuple[int, Row]] = []
     for key in {**told, **wanted}:
         have = told.setdefault(key, [])

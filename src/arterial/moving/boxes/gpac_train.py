@@ -1,8 +1,8 @@
 """The work of a GPAC box on one train: who stands where at each instant, and which rows join and leave the answer (§5).
 
 Positions go to the engine of shared execution, an instant at a time; it says which objects join and leave. Rows are
-*entries*, one for each object and set of attributes, with the number of times that it stands and that it was told. An
-object's entries are told while it is in the answer.
+*entries*, one for each object and set of attributes, with the number of times that it stands and was reported. An
+object's entries are reported while it is in the answer.
 """
 
 from __future__ import annotations

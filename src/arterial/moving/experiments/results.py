@@ -55,7 +55,7 @@ STEPS = 4
 
 
 def run_experiments(scale: Scale, progress: Callable[[int], None] = lambda done: None) -> Results:
-    """Run all; `progress` is told after each of the `STEPS`."""
+    """Run all; `progress` is called after each of the `STEPS`."""
     pipelines = count_tuples(
         objects=scale.objects,
         new=scale.new,

@@ -26,7 +26,7 @@ _UNUSED, _DROPPED = -1, -2
 
 
 def parsed_id(text: str) -> Id:
-    """The id that a text stands for: a number if it is one in its plain form.
+    """The id that a text means: a number if it is one in its plain form.
 
     >>> parsed_id("7"), parsed_id("007"), parsed_id("-3"), parsed_id("bus 7")
     (7, '007', -3, 'bus 7')
@@ -104,7 +104,7 @@ class SlotTable:
         return None if _look_up(self._after, self._keys, self._slots, wanted, found) else int(found[0])
 
     def id_of(self, slot: int) -> Id:
-        """The id that a slot stands for."""
+        """The id in a slot."""
         text = self.text_of.get(slot)
         return int(self.rank[slot]) if text is None else text
 

@@ -2,8 +2,8 @@
 
 The objects of a cell stand side by side with their coordinates, and the cells of a row one after another, so that a
 search reads a run of memory for each row. When a large share of the objects moves in a time unit, all are arranged
-anew. When few move, cells have a little room to spare, filled with coordinates that are no numbers and so in no region;
-when a cell's room runs out, all are arranged anew.
+again. When few move, cells have some room to spare, filled with coordinates that are no numbers and so in no region;
+when a cell's room runs out, all are arranged again.
 
 Cells at the border reach to infinity: a coordinate outside the grid is clamped, and as clamping keeps the order of
 coordinates, a search over the cells from that of `low` to that of `high` misses nothing between them. Objects that a
@@ -26,7 +26,7 @@ MOST_CELLS = 1 << 22
 SPARE = 4
 """How many more objects a cell has room for when all are arranged."""
 DENSE = 4
-"""When one in so many objects moves in a time unit, or more, all are arranged anew."""
+"""When one in so many objects moves in a time unit, or more, all are arranged again."""
 NONE = -1
 
 

@@ -189,13 +189,13 @@ class SharedExecution:
         return Changes(t, query, sign, slot)
 
     def settle(self) -> None:
-        """Answer all queries as things are, and tell no changes: after a state was loaded."""
+        """Answer all queries as things are, and report no changes: after a state was loaded."""
         self._fit_grid()
         self._answer(self._all_queries())
         self._end_step()
 
     def forget(self) -> None:
-        """Let go of the ids of objects that are disconnected and of queries that were dropped.
+        """Release the ids of objects that are disconnected and of queries that were dropped.
 
         To be called between steps; slots and changes got before are void after it.
         """

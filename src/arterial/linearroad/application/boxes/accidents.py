@@ -37,7 +37,7 @@ class Accidents(Box):
     """From the reports of stopped vehicles to the minutes and segments that have an accident.
 
     A tuple says that there is an accident in a segment in `minute`, which may be the one after the report's: a stop
-    lasts for 30 seconds. The same minute and segment may be told more than once.
+    lasts for 30 seconds. The same minute and segment may be reported more than once.
     """
 
     kind: ClassVar[str] = "linear_road.accidents"
@@ -50,7 +50,7 @@ class Accidents(Box):
         return {OUT: Stream(ACCIDENT_SCHEMA, "time", keyed_by=ROAD_KEY)}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
-        """Second by second, so that a tuple bears the time of the report that told it."""
+        """Second by second, so that a tuple has the time of the report that revealed it."""
         train = trains[IN]
         columns = arrays(train.tuples)
         told = []

@@ -31,7 +31,7 @@ CHARGES, REQUESTS, NOTICES = "charges", "requests", "notices"
 class Accounts(Box):
     """Books what is charged to a vehicle, on any expressway, and answers its requests for the balance.
 
-    A request is answered after all charges of its second. `balance_at` says which moment a balance tells of; at the
+    A request is answered after all charges of its second. `balance_at` says which moment a balance is of; at the
     last toll notice, as the validator of 2004 wants it, the notices are an input too.
     """
 

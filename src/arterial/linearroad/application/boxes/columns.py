@@ -40,7 +40,7 @@ FOLLOWED_SCHEMA = Schema.of(
         "stopped": "bool",
     }
 )
-"""Reports with what their predecessors tell. `cell`, `place` and `pred` are numbers that hold within a shard."""
+"""Reports with what their predecessors say. `cell`, `place` and `pred` are numbers that hold within a shard."""
 
 NOTICE_SCHEMA = Schema.of(
     {"vid": int, "time": "int32", "lav": "int16", "toll": "int32", "xway": "int32", "dir": "int8"}

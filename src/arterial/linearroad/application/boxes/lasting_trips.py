@@ -27,7 +27,7 @@ class LastingTrips(Box):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What is told to vehicles, and what is charged to them."""
+        """What vehicles are notified of, and what is charged to them."""
         return (NOTICES, ALERTS, CHARGES)
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:

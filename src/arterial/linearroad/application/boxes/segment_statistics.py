@@ -68,7 +68,7 @@ class SegmentStatistics(Box):
         return {OUT: Stream(LEVEL_SCHEMA, "time", keyed_by=ROAD_KEY)}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
-        """Part by part; the first of a minute tells the statistics that hold in it."""
+        """Part by part; the first of a minute emits the statistics that are valid in it."""
         meet(trains)
         train, uneven = trains[IN], arrays(trains[UNEVEN].tuples)
         columns = arrays(train.tuples)

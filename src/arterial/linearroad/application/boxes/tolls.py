@@ -36,7 +36,7 @@ STATISTICS, ACCIDENTS = "statistics", "accidents"
 
 @dataclass(frozen=True)
 class Tolls(Box):
-    """Tells every vehicle that enters a segment its toll and the accident ahead, and charges it for the one it left."""
+    """Notifies vehicles that enter a segment of its toll and accidents ahead; charges them for the one they left."""
 
     profile: str = "spec"
     rules: Rules = ()
@@ -52,7 +52,7 @@ class Tolls(Box):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What is told to vehicles, and what is charged to them."""
+        """What vehicles are notified of, and what is charged to them."""
         return (NOTICES, ALERTS, CHARGES)
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
@@ -87,7 +87,7 @@ class Tolls(Box):
 
 
 def _levels(levels: Mapping[str, Array], minute: int, cells: int) -> Levels:
-    """The statistics of a minute by cell; where nothing is told, nobody reported."""
+    """The statistics of a minute by cell; where there are none, no vehicle reported."""
     rows = levels["minute"] == minute
     cell = levels["cell"][rows]
     cells = max(cells, int(cell.max()) // CELLS_OF_XWAY * CELLS_OF_XWAY + CELLS_OF_XWAY if cell.size else 0)

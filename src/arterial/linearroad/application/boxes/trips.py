@@ -44,7 +44,7 @@ UNEVEN_SCHEMA = Schema.of(
 class Trips(Box):
     """Adds to each report its predecessor's segment, speed and row, and whether the vehicle is stopped.
 
-    `uneven` tells, when a minute is over, of the vehicles that had several trips in one segment in it: the segment's
+    `uneven` has, when a minute is over, the vehicles that had several trips in one segment in it: the segment's
     statistics must not count them more than once.
     """
 

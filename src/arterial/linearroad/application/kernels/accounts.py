@@ -16,7 +16,7 @@ from arterial.network.state import State
 ACCURATE_SECONDS = 60  # a last charge older than this is no longer the time of the balance (rule 17)
 
 BalanceAt = Literal["last_charge", "request", "last_notice"]
-"""Of when the balance in an answer is: `Profile.balance_result_time`, or what the dialect `original` wants."""
+"""The moment of the balance in an answer: `Profile.balance_result_time`, or what the dialect `original` wants."""
 
 COLUMNS: dict[str, type[np.generic]] = {"balance": np.int64, "charged": np.int32}
 NOTICE_COLUMNS: dict[str, type[np.generic]] = {"noticed": np.int32, "balance_noticed": np.int64}

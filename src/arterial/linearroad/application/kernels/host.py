@@ -1,4 +1,4 @@
-"""The kernels of Linear Road run in one process, without Spark: the yardstick of the benchmarks, and the tests' way in.
+"""The kernels of Linear Road run in one process, without Spark: what benchmarks compare with, and how tests run them.
 
 The parts are those that the boxes of the network own, each with a state of its own.
 """

@@ -21,7 +21,7 @@ from arterial.linearroad.semantics.city import LAV_MINUTES, MINUTE_SECONDS, REPO
 from arterial.network.state import State
 
 NO_LAV = -1
-"""Where nobody reported in any of the five minutes."""
+"""Where no vehicle reported in any of the five minutes."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _levels(state: State, minute: int, cells: int) -> Levels:
     lav = average_velocity(cars, doubled)
     counted = cars[:cells].copy()
 
-    # What cannot be told in 64 bits, or has vehicles apart, is worked out in fractions.
+    # What does not fit into 64 bits, or has vehicles apart, is computed in fractions.
     means: dict[int, list[tuple[int, Fraction]]] = {cell: [] for cell in np.flatnonzero(lav == UNDECIDED).tolist()}
     for back, chunk in enumerate(before):
         rows = zip(*(chunk[f"uneven_{name}"].tolist() for name in ("cell", "speed_sum", "reports")), strict=True)

@@ -270,7 +270,7 @@ class _Train:
         return xways
 
     def _indices(self, xway: Array) -> Array:
-        """The numbers of expressways; one that nobody was on has a number of its own."""
+        """The numbers of expressways; one without vehicles has a number of its own."""
         known = {number: index for index, number in enumerate(self._xways())} if xway.size else {}
         return np.array([known.get(number, len(known)) for number in xway.tolist()], np.int64)
 

@@ -36,7 +36,7 @@ STOPPED_RUN = STOPPED_REPORTS - 1  # the packed run counts the identical reports
 
 @dataclass(frozen=True)
 class Followed:
-    """Reports of (a part of) one minute with what their predecessors tell."""
+    """Reports of (a part of) one minute with what is known from their predecessors."""
 
     reports: Reports
     cell: Array  # (expressway, direction, segment) as a number within the shard

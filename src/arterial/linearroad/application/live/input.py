@@ -78,7 +78,7 @@ class SpooledInput(ABC):
 
     @property
     def events(self) -> int | None:
-        """Nobody knows how many will come."""
+        """How many will come is not known."""
         return None
 
     def feeds(self, pace: Pace, warm_up: int) -> dict[str, Source]:

@@ -30,7 +30,7 @@ _STORED_REJECTS = pa.schema({"file": pa.string(), "line": pa.int64(), "reason": 
 class Spooler:
     """Cleans one stream of lines into a spool.
 
-    If the spool is not empty, a run is taken up again, and the sender sends again: from wherever it likes, as long as
+    If the spool is not empty, a run continues, and the sender sends again: from wherever it likes, as long as
     that is not after the spool's end. Lines of seconds that are in the spool are skipped and counted. From a sender who
     does not send again the spooler's `state` must have been kept.
     """

@@ -40,7 +40,7 @@ class Count(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Trips of one direction that wait for their ramp, a list a ramp, and how far the demand has been taken up."""
+    """Trips of one direction that wait for their ramp, a list a ramp, and how far the demand has been used."""
 
     due: NDArray[np.int32]
     entrance: NDArray[np.int16]  # segments counted along the direction

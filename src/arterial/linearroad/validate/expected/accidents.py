@@ -93,7 +93,7 @@ def effect_of_minutes(chains: Chains, minutes: int, profile: Profile) -> Flags:
 
 
 def in_reach(effect: Flags, direction: int, reach: tuple[int, int]) -> Ints:
-    """Rule 13: for every row and segment a number whose bit i tells of an accident i segments downstream.
+    """Rule 13: for every row and segment a number whose bit i means an accident i segments downstream.
 
     Dn(s, d, i) is clamped to the last segment; a smaller i has looked there already, so nothing lies beyond.
     """

@@ -64,7 +64,7 @@ def charges_of(notices: pl.DataFrame, credits: pl.DataFrame, profile: Profile) -
 def balance_steps(requests: pl.DataFrame, charges: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Rule 17: for every request (number, time and `by`) the steps of the balance in [time - 60, time].
 
-    `number` tells requests apart, `last` is the time of the last charge at or before the request, if it is in a step.
+    `number` identifies requests, `last` is the time of the last charge at or before the request, if it is in a step.
     """
     running = (
         charges.group_by(*by, "time")

@@ -24,7 +24,7 @@ _CLOSE = 1e-6
 
 
 def segment_tables(chains: Chains, minutes: int, profile: Profile) -> tuple[Ints, Ints]:
-    """The LAV of every minute and segment (UNKNOWN if nobody reported before), and the cars of that same minute."""
+    """The LAV of every minute and segment (UNKNOWN if there was no report before), and the cars of that same minute."""
     cells = _cells(chains.reports)
     cars = np.zeros(minutes * SEGMENTS, np.int64)
     np.add.at(cars, cells.cell, cells.vehicles)

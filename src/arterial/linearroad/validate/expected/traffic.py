@@ -95,7 +95,7 @@ def traffic(reports: Reports, xway: int, direction: int, profile: Profile) -> Tr
 
 
 def _alerts(vid: Ints, time: Ints, seg: Ints, reach: Ints, direction: int) -> pl.DataFrame:
-    """Rule 14: the nearest of the accidents in reach stands for all of them."""
+    """Rule 14: the nearest of the accidents in reach represents all of them."""
     lowest = np.zeros(len(reach), np.int64)
     remaining = reach.copy()
     while (waiting := (remaining > 0) & (remaining & 1 == 0)).any():

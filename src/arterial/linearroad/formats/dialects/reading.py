@@ -1,7 +1,7 @@
-"""The dialects in which answers are written and read: `paper` (§3.2), `original` (2004 validator), `walmart` (2016).
+"""Lines to answers, from the output of any system.
 
-Writing and reading are vectorised, tens of millions of lines a file. Reading judges anyone's file: a line that is no
-answer is counted and kept with its number and the reason, and never stops the reading.
+A line that is no answer is counted and kept with its number and the reason, and never stops the reading. Reading is
+vectorised, like writing.
 """
 
 from __future__ import annotations
@@ -11,155 +11,20 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from types import MappingProxyType
-from typing import Literal
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from arterial.errors import ArterialError, DataError
-from arterial.linearroad.formats.answers import (
-    ACCIDENT_ALERT,
-    ANSWER_SCHEMA,
-    ANSWER_TYPES,
-    BALANCE,
-    EXPENDITURE,
-    TOLL_NOTICE,
-    TRAVEL_TIME,
-    Answers,
-)
+from arterial.errors import DataError
+from arterial.linearroad.formats.answers import ANSWER_SCHEMA, ANSWER_TYPES, Answers
+from arterial.linearroad.formats.dialects.dialect import FLAT_FILE, Dialect
 
-FLAT_FILE = "output.csv"
 KEPT_FAULTS = 100
 _CHUNK = 64 << 20
 _SMALL = 64 << 10
 _INT64 = 2**63
-
-
-class DialectError(ArterialError):
-    """A dialect that does not exist."""
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """The layout of an output file: the fields of each type after its number, and how the time of emission is told."""
-
-    name: str
-    columns: Mapping[int, tuple[str, ...]]
-    emit: Literal["seconds", "whole_seconds", "elapsed_milliseconds"] = "seconds"
-    file_per_type: bool = False
-    # Of which moment a balance tells: of the request (rule 17), or of the vehicle's last toll notice.
-    balance_at: Literal["request", "last_notice"] = "request"
-
-    @property
-    def types(self) -> tuple[int, ...]:
-        """The types that this dialect can express."""
-        return tuple(self.columns)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return dialect, (self.name,)
-
-    def file_names(self) -> dict[int, str]:
-        """The file of each type inside an output folder."""
-        return {t: f"output-{t}.csv" if self.file_per_type else FLAT_FILE for t in self.types}
-
-
-_NOTICE = ("vid", "time", "emit", "lav", "toll")
-_EXPENDITURE = ("time", "emit", "qid", "balance")
-_BALANCE = ("time", "emit", "result_time", "qid", "balance")
-
-PAPER = Dialect(
-    "paper",
-    MappingProxyType(
-        {
-            TOLL_NOTICE: _NOTICE,
-            ACCIDENT_ALERT: ("time", "emit", "vid", "xway", "seg", "dir"),
-            BALANCE: _BALANCE,
-            EXPENDITURE: _EXPENDITURE,
-            TRAVEL_TIME: ("time", "emit", "qid", "travel_time", "toll"),
-        }
-    ),
-)
-
-ORIGINAL = Dialect(
-    "original",
-    MappingProxyType(
-        {
-            TOLL_NOTICE: _NOTICE,
-            ACCIDENT_ALERT: ("time", "emit", "vid", "seg"),
-            BALANCE: ("time", "emit", "qid", "result_time", "balance"),
-            EXPENDITURE: _EXPENDITURE,
-        }
-    ),
-    emit="whole_seconds",
-    file_per_type=True,
-    balance_at="last_notice",
-)
-
-WALMART = Dialect(
-    "walmart",
-    MappingProxyType(
-        {
-            TOLL_NOTICE: _NOTICE,
-            ACCIDENT_ALERT: ("time", "emit", "xway", "seg", "dir", "vid"),
-            BALANCE: _BALANCE,
-            EXPENDITURE: _EXPENDITURE,
-        }
-    ),
-    emit="elapsed_milliseconds",
-)
-
-DIALECTS: Mapping[str, Dialect] = MappingProxyType({d.name: d for d in (PAPER, ORIGINAL, WALMART)})
-
-
-def dialect(name: str) -> Dialect:
-    """The dialect of that name."""
-    if name not in DIALECTS:
-        raise DialectError(f"No dialect {name!r}: there are {', '.join(DIALECTS)}.")
-    return DIALECTS[name]
-
-
-def encode(answer_type: int, table: pa.Table, into: Dialect) -> bytes:
-    """The lines of one type's answers; nothing if the dialect has no such type.
-
-    Emission is rounded up to the dialect's unit, so that a line never claims to be earlier than it was; a limit in
-    whole seconds then decides the same before and after.
-    """
-    columns = into.columns.get(answer_type)
-    if columns is None or table.num_rows == 0:
-        return b""
-    frame = pl.DataFrame(pl.from_arrow(table))
-    if into.emit == "seconds":
-        emit = _ceil(pl.col("emit") * 1000) / 1000
-    elif into.emit == "whole_seconds":
-        emit = _ceil(pl.col("emit")).cast(pl.Int64)
-    else:
-        emit = _ceil((pl.col("emit") - pl.col("time")) * 1000).cast(pl.Int64)
-    lines = frame.select(
-        pl.lit(answer_type).alias("type"), *(emit.alias("emit") if name == "emit" else pl.col(name) for name in columns)
-    )
-    text = BytesIO()
-    lines.write_csv(text, include_header=False, float_precision=3)
-    return text.getvalue()
-
-
-def write_output(answers: Answers, folder: Path, into: Dialect) -> list[Path]:
-    """Write answers to `folder` in the dialect's files, replacing them; returns the files."""
-    files = into.file_names()
-    paths = [folder / name for name in dict.fromkeys(files.values())]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in paths:
-            with path.open("wb") as out:
-                for answer_type, name in files.items():
-                    if name == path.name:
-                        out.write(encode(answer_type, answers.of_type(answer_type), into))
-    except OSError as fault:
-        raise DataError(f"{folder}: cannot write the output ({fault.strerror}). Choose another folder.") from fault
-    return paths
 
 
 @dataclass(frozen=True)
@@ -287,8 +152,8 @@ def _parse_clean(text: bytes, of: Dialect) -> Output | None:
     """
     width = 1 + max(len(columns) for columns in of.columns.values())
     sentinel = b"0" + b",0" * (width - 1) + b"\n"
-    # Emit stands in field 3 of a notice and in field 2 of all others, so these two are read as decimals.
-    schema = {f"f{i}": pl.Float64 if i in (2, 3) else pl.Int64 for i in range(width)}
+    decimals = {1 + columns.index("emit") for columns in of.columns.values()}
+    schema = {f"f{i}": pl.Float64 if i in decimals else pl.Int64 for i in range(width)}
     try:
         frame = pl.read_csv(
             sentinel + text,
@@ -406,8 +271,3 @@ def _table(answer_type: int, frame: pl.DataFrame, of: Dialect) -> pa.Table:
         for name in schema.names
     )
     return whole.to_arrow().cast(schema)
-
-
-def _ceil(value: pl.Expr) -> pl.Expr:
-    # 12.345 s may be 12345.000000000002 ms: that is not a millisecond more.
-    return (value - 1e-6).ceil()
