@@ -98,7 +98,7 @@ def control(
         "show": lambda: engine.read_control(folder),
     }
     if wish not in wishes:
-        raise RunError(f"{wish!r} is no wish; expected one of: {', '.join(wishes)}")
+        raise RunError(f"unknown command {wish!r}; expected one of: {', '.join(wishes)}")
     if not folder.is_dir():
         raise RunError(f"{checkpoint} is not the checkpoint of a run; expected the folder given as --checkpoint")
     typer.echo(json.dumps(asdict(wishes[wish]())))

@@ -78,7 +78,7 @@ def put_tuples(path: Path, tuples: pl.DataFrame, suffix: str) -> None:
         put_in_place(path, write)
     except OSError as trouble:
         raise RunError(
-            f"cannot write {path}: {trouble.strerror or trouble}. Nothing is lost: make room or mend the folder, "
+            f"cannot write {path}: {trouble.strerror or trouble}. Nothing is lost: make room or fix the folder, "
             "then start again with the same checkpoint."
         ) from None
 

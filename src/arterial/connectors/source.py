@@ -30,7 +30,7 @@ class Ask:
     tuples: int
     """About so many tuples at most; a source may always give one instant whole."""
     until: int | None = None
-    """No tuple later than this, so that sources go along together."""
+    """No tuple later than this, so that sources advance together."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Source(ABC):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should be told about it when the run starts, such as lines that were set aside."""
+        """What the user should know about it when the run starts, such as lines that were set aside."""
         return ()
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What the interpreter's boxes share about signs: multisets of rows, and the order in which changes are told."""
+"""What the interpreter's boxes share about signs: multisets of rows, and the order of changes."""
 
 from __future__ import annotations
 

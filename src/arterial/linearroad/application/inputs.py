@@ -71,7 +71,7 @@ class StoredInput:
         return self.data.events * self.replication.times
 
     def feeds(self, pace: Pace, warm_up: int) -> dict[str, Source]:
-        """Two feeds that go along together."""
+        """Two feeds that advance together."""
         feed: dict[str, Any] = {
             "folder": self.data.folder.absolute(),
             "pace": pace,

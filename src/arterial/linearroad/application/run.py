@@ -224,7 +224,7 @@ def open_input(options: RunOptions, work: Path) -> Input:
 
 
 def input_place(options: RunOptions, work: Path) -> dict[str, Any]:
-    """What every kind of input is told."""
+    """What every kind of input must know."""
     return {
         "work": work,
         "rejects": options.out / REJECTS_FILE,

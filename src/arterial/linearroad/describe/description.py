@@ -32,7 +32,7 @@ def describe(
 ) -> Description:
     """Describe a data set; with `spark` several expressways of many events are sketched by a job, a task each.
 
-    `progress` is told how many minutes of expressways are done.
+    `progress` gets how many minutes of expressways are done.
     """
     if spark is None or len(data.xways) == 1 or data.events < SPARK_EVENTS:
         # A step is one direction of an expressway.

@@ -18,7 +18,7 @@ REJECTS_SHOWN = 200
 
 
 def page_of(description: Description, *, xway: int | None = None) -> Page:
-    """The page; its heat maps show one expressway, the first unless told otherwise."""
+    """The page; its heat maps show one expressway, the first by default."""
     data = description.data
     shown = next((one for one in description.sketches if one.xway == xway), description.sketches[0])
     page = Page("Linear City, described", f"{data.path} · {span_in_words(description)}")
@@ -146,7 +146,7 @@ def _traffic(page: Page, description: Description) -> None:
 def _congestion(page: Page, description: Description, shown: Sketch) -> None:
     page.section(
         "Congestion and tolls",
-        f"Expressway {shown.xway}. A vehicle that enters a segment is told its LAV, the mean speed there in the five "
+        f"Expressway {shown.xway}. A vehicle that enters a segment learns its LAV, the mean speed there in the five "
         f"minutes before, and pays if that is below {TOLL_LAV_BELOW} mph, more than {TOLL_CARS_ABOVE} vehicles were "
         "there in the last minute, and no accident is near.",
     )

@@ -1,4 +1,4 @@
-"""What feeds the network: the reports and the queries' events of a prepared file, two sources that go along together.
+"""What feeds the network: the reports and the queries' events of a prepared file, two sources that advance together.
 
 Both plan by the instants of the whole file, so that a step has all that happens at an instant, or nothing of it.
 """

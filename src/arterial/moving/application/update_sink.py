@@ -16,7 +16,7 @@ from arterial.connectors.sink import Delivery
 from arterial.moving.files.update_file import time_text, write_updates
 
 BIN = 0.01
-"""Seconds by which delays are told apart."""
+"""Delays are counted in classes of so many seconds."""
 
 NOTE = ".json"
 

@@ -52,7 +52,7 @@ def run_file(
 ) -> Summary:
     """Run the events and write a line `t,qid,+|-,object` for every change; what is no event goes to `rejects`.
 
-    A `cache` below 100 per cent limits what queries know (see `remembering.py`). `progress` is told how many bytes are
+    A `cache` below 100 per cent limits what queries know (see `remembering.py`). `progress` gets how many bytes are
     read.
     """
     engine = make_engine(space=space, timeout=timeout, cache=cache, longest_step=longest_step)

@@ -129,14 +129,14 @@ def row_of(grid: Grid, y: float) -> int:
 
 
 @njit(cache=True)
-def arrange(objects: Objects, grid: Grid, slots_used: int, anew: bool, spare: int) -> None:
+def arrange(objects: Objects, grid: Grid, slots_used: int, again: bool, spare: int) -> None:
     """Put every live object into its cell, with room for `spare` more in each.
 
-    `anew` finds the cells from the coordinates; otherwise they are known.
+    `again` finds the cells from the coordinates; otherwise they are known.
     """
     lives, cells, wheres, xs, ys = objects.live, objects.cell, objects.where, objects.x, objects.y
     starts, helds, grid_slots, grid_xs, grid_ys = grid.start, grid.held, grid.slot, grid.x, grid.y
-    if anew:
+    if again:
         for slot in range(slots_used):
             cells[slot] = _cell_of(grid, xs[slot], ys[slot])
     helds[:] = 0

@@ -1,4 +1,4 @@
-"""Inputs that must go along together: what one brought ahead of the others waits in the state."""
+"""Inputs that must advance together: what one brought ahead of the others waits in the state."""
 
 from __future__ import annotations
 

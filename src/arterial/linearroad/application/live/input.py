@@ -82,7 +82,7 @@ class SpooledInput(ABC):
         return None
 
     def feeds(self, pace: Pace, warm_up: int) -> dict[str, Source]:
-        """Two feeds that go along together."""
+        """Two feeds that advance together."""
         self._pace = pace
         feed: dict[str, Any] = {"folder": self.spool.folder, "pace": pace, "until": self.until, "warm_up": warm_up}
         return {"reports": LiveReportFeed(**feed), "requests": LiveRequestFeed(**feed)}
