@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from arterial.cli.network import NETWORK_HELP, load_network
-from arterial.errors import RunError
+from arterial.errors import MachineError, RunError
+
+if TYPE_CHECKING:
+    from arterial.engine.plan.plan import Plan
 
 
 def graph(
@@ -19,16 +23,23 @@ def graph(
 ) -> None:
     """Draw a network: its boxes and arcs, and which of them run together in a superbox."""
     from arterial.engine.plan.compile import compile_network
-    from arterial.engine.plan.picture import mermaid, svg
+    from arterial.engine.plan.picture import mermaid
 
     plan = compile_network(load_network(network), shards)
     if out is None:
         typer.echo(mermaid(plan))
         return
+    write_picture(plan, out, "--out")
+    typer.echo(str(out))
+
+
+def write_picture(plan: Plan, out: Path, option: str) -> None:
+    """Write the picture of a plan to a file that the user named with an option."""
+    from arterial.engine.plan.picture import mermaid, svg
+
     if out.suffix not in (".svg", ".mmd"):
-        raise RunError(f"--out {out}: expected a name that ends in .svg or .mmd")
+        raise RunError(f"{option} {out}: expected a name that ends in .svg or .mmd")
     try:
         out.write_text(svg(plan) if out.suffix == ".svg" else mermaid(plan))
-    except OSError as trouble:
-        raise RunError(f"--out {out}: cannot be written: {trouble.strerror}") from None
-    typer.echo(str(out))
+    except OSError as fault:
+        raise MachineError(f"{option} {out}: cannot be written: {fault.strerror}") from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from arterial.errors import DataError, MachineError, RunError
+from arterial.errors import DataError, RunError
 
 if TYPE_CHECKING:
     from arterial.cli.sql_output import Teller
@@ -229,17 +229,13 @@ def _duration(text: str | None) -> float | str | None:
 
 def _show_network(net: Network, explain: bool, graph: Path | None, shards: int, as_json: bool) -> None:
     from arterial.cli.explain import lines_of
+    from arterial.cli.graph import write_picture
     from arterial.engine.plan.compile import compile_network
-    from arterial.engine.plan.picture import mermaid, svg
+    from arterial.engine.plan.picture import mermaid
 
     plan = compile_network(net.value, shards)
     if graph is not None:
-        if graph.suffix not in (".svg", ".mmd"):
-            raise RunError(f"--graph {graph}: expected a name that ends in .svg or .mmd")
-        try:
-            graph.write_text(svg(plan) if graph.suffix == ".svg" else mermaid(plan))
-        except OSError as trouble:
-            raise MachineError(f"--graph {graph}: cannot be written: {trouble.strerror}") from None
+        write_picture(plan, graph, "--graph")
     if explain:
         said = plan.describe()
         typer.echo(json.dumps(said, indent=2) if as_json else "\n".join([*lines_of(said), "", mermaid(plan)]))

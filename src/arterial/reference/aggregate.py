@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from arterial.boxes.aggregate import Aggregate
-from arterial.boxes.parts.net import is_float
 from arterial.network.box import IN, OUT
 from arterial.network.expression.tree import Call
+from arterial.network.schema import Type
 from arterial.network.signed import row_columns
 from arterial.reference.scalar import less, scalar, wrap
 from arterial.reference.signed import Change, Multiset, Row, by_instant, difference, told, weight
@@ -59,7 +59,9 @@ def _value(call: Call, rows: Counted) -> Any:
         case "sum":
             if number <= 0:
                 return None
-            return _float_sum(values) if is_float(call) else wrap(sum(value * count for value, count in values))
+            if call.type is Type.FLOAT64:
+                return _float_sum(values)
+            return wrap(sum(value * count for value, count in values))
         case "avg":
             return _float_sum(values) / number if number > 0 else None
     standing: dict[Any, int] = {}

@@ -13,14 +13,7 @@ import numpy as np
 
 from arterial.connectors.rejects import SEVERAL_FILES, Rejects
 from arterial.errors import DataError
-from arterial.linearroad.data.event_files import (
-    CITY_FILE,
-    CSV_FILE,
-    PARQUET_FOLDER,
-    CsvEvents,
-    Expressways,
-    write_city,
-)
+from arterial.linearroad.data.event_files import CITY_FILE, new_data_set, write_city
 from arterial.linearroad.data.event_sources import Sources, one_ahead
 from arterial.version import __version__
 
@@ -62,7 +55,7 @@ def clean_into(
     xways: set[int] = set()
     first, last = -1, -1
     aside = Rejects(rejects, SEVERAL_FILES)
-    with Expressways(folder / PARQUET_FOLDER) if form == "parquet" else CsvEvents(folder / CSV_FILE) as out:
+    with new_data_set(folder, form) as out:
         for piece in one_ahead(sources.pieces(progress)):
             aside.add(piece.rejects)
             if not piece.events.num_rows:
@@ -73,10 +66,7 @@ def clean_into(
             found, counts = np.unique(piece.events["type"].to_numpy(), return_counts=True)
             kinds.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
             xways.update(np.unique(piece.watched.xways).tolist())
-            if isinstance(out, Expressways):
-                out.write(piece.events, piece.watched.xways)
-            else:
-                out.write(piece.events)
+            out.write(piece.events, piece.watched.xways)
     cleaners = [file.cleaner for file in sources.files]
     if not kinds:
         why = "".join(f"; line {one.line}: {one.reason}: {one.text!r:.80}" for one in aside.examples[:1])

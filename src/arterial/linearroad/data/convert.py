@@ -12,15 +12,7 @@ import numpy as np
 from arterial.errors import DataError
 from arterial.linearroad.data.clean_set import MADE_BY, REJECTS_FILE, Cleaning, clean_into
 from arterial.linearroad.data.dataset import Data
-from arterial.linearroad.data.event_files import (
-    CITY_FILE,
-    CSV_FILE,
-    PARQUET_FOLDER,
-    CsvEvents,
-    Expressways,
-    write_city,
-    writing,
-)
+from arterial.linearroad.data.event_files import CITY_FILE, CSV_FILE, new_data_set, write_city, writing
 from arterial.linearroad.data.event_sources import Sources, is_data_set
 from arterial.linearroad.semantics.city import MINUTE_SECONDS
 from arterial.storage.place import draft_folder, rename
@@ -91,17 +83,14 @@ def _copy(data: Data, folder: Path, *, form: str, progress: Callable[[float], No
     size = sum(path.stat().st_size for path in data.parquet_files.values())
     counts = np.zeros(5, np.int64)
     span = max(data.last_second + 1 - data.first_second, 1)
-    with Expressways(folder / PARQUET_FOLDER) if form == "parquet" else CsvEvents(folder / CSV_FILE) as out:
+    # Requests do not name their expressway, so a file of an expressway is copied for itself.
+    groups = [[xway] for xway in data.xways] if form == "parquet" else [list(data.xways)]
+    with new_data_set(folder, form) as out:
         for start in range(data.first_second, data.last_second + 1, MINUTE_SECONDS):
             stop = min(start + MINUTE_SECONDS, data.last_second + 1)
-            if isinstance(out, Expressways):
-                for xway in data.xways:
-                    events = data.read(start, stop, [xway])
-                    out.write(events, np.full(events.num_rows, xway, np.int32))
-                    counts += np.bincount(events["type"].to_numpy(), minlength=5)
-            else:
-                events = data.read(start, stop)
-                out.write(events)
+            for xways in groups:
+                events = data.read(start, stop, xways)
+                out.write(events, np.full(events.num_rows, xways[0], np.int32))
                 counts += np.bincount(events["type"].to_numpy(), minlength=5)
             if progress:
                 progress(size * (stop - data.first_second) / span)

@@ -124,8 +124,8 @@ class CsvEvents:
         with writing(self.path):
             self._file.close()
 
-    def write(self, events: pa.Table) -> None:
-        """Append events."""
+    def write(self, events: pa.Table, xways: NDArray[np.int32] | None = None) -> None:
+        """Append events, of whatever expressways."""
         with writing(self.path):
             for lines in event_lines(events):
                 self._file.write(lines)
@@ -168,6 +168,11 @@ class Expressways:
         if xway not in self.files:
             self.files[xway] = ParquetEvents(self.folder / parquet_name(xway))
         return self.files[xway]
+
+
+def new_data_set(folder: Path, form: str) -> Expressways | CsvEvents:
+    """A writer of the events of a data set in one of the two formats, parquet and csv."""
+    return Expressways(folder / PARQUET_FOLDER) if form == "parquet" else CsvEvents(folder / CSV_FILE)
 
 
 @contextmanager

@@ -8,11 +8,12 @@ makes them from any files. docs/decisions/0004-history-look-up.md says why they 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,8 +45,41 @@ Integers = NDArray[np.int64]
 _CHUNK = 1 << 22
 
 
+class _Lookup(ABC):
+    """What both look-ups have in common: where they are found, and when they are built again."""
+
+    _NAME: ClassVar[str]
+    _TABLE: ClassVar[HistoryTable]
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """Map the look-up of a history folder, a `lookup` folder, or any history of its kind (built on first use)."""
+        folder = _locate(Path(path), cls._NAME, cls._TABLE)
+        return cls._map(folder) if isinstance(folder, Path) else cls.build(*folder)
+
+    @classmethod
+    def build(cls, path: Path | str, cache_dir: Path | str) -> Self:
+        """Make the look-up of a history in `cache_dir`, or take the one there if it is of the same files."""
+        source, folder = Path(path), Path(cache_dir)
+        stamp = _stamp(source, cls._TABLE)
+        if _meta(folder, cls._NAME).get("source") != stamp:
+            with _building(folder, cls._NAME) as building:
+                _save_meta(building, cls._NAME, {**cls._write(source, building), "source": stamp})
+        return cls._map(folder)
+
+    @classmethod
+    @abstractmethod
+    def _map(cls, folder: Path) -> Self:
+        """The look-up in a folder."""
+
+    @staticmethod
+    @abstractmethod
+    def _write(source: Path, folder: Path) -> dict[str, Any]:
+        """Write the columns; returns the facts about them that `_map` needs."""
+
+
 @dataclass(frozen=True)
-class TollLookup:
+class TollLookup(_Lookup):
     """What each vehicle paid on each day on each expressway.
 
     Rows are ordered by vehicle, day and expressway; if a key came more than once, the row that stood last in the file
@@ -61,24 +95,11 @@ class TollLookup:
     days: tuple[int, int]
     repeated: int
 
-    @classmethod
-    def open(cls, path: Path | str) -> TollLookup:
-        """Map the look-up of a history folder, a `lookup` folder, or any TollHistory (built on first use)."""
-        folder = _locate(Path(path), "tolls", TOLL_HISTORY)
-        return cls._map(folder) if isinstance(folder, Path) else cls.build(*folder)
+    _NAME = "tolls"
+    _TABLE = TOLL_HISTORY
 
     @classmethod
-    def build(cls, path: Path | str, cache_dir: Path | str) -> TollLookup:
-        """Make the look-up of a TollHistory in `cache_dir`, or take the one there if it is of the same files."""
-        source, folder = Path(path), Path(cache_dir)
-        stamp = _stamp(source, TOLL_HISTORY)
-        if _meta(folder, "tolls").get("source") != stamp:
-            with _building(folder, "tolls") as building:
-                _save_meta(building, "tolls", {**_build_tolls(source, building), "source": stamp})
-        return cls._map(folder)
-
-    @classmethod
-    def _map(cls, folder: Path) -> TollLookup:
+    def _map(cls, folder: Path) -> Self:
         meta = _meta(folder, "tolls")
         first, last = meta["days"]
         return cls(
@@ -87,6 +108,10 @@ class TollLookup:
             repeated=meta["repeated"],
             **{name: map_column(folder / f"tolls-{name}.npy") for name in _TOLL_COLUMNS},
         )
+
+    @staticmethod
+    def _write(source: Path, folder: Path) -> dict[str, Any]:
+        return _build_tolls(source, folder)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -116,7 +141,7 @@ class TollLookup:
 
 
 @dataclass(frozen=True)
-class SegmentLookup:
+class SegmentLookup(_Lookup):
     """Sums of Lav and Cnt over the weeks, by expressway, direction, weekday, minute and segment.
 
     `cells[places[i]]` has the shape `XWAY_CELLS` and belongs to the expressway `xways[i]`; `xways` ascend.
@@ -126,28 +151,18 @@ class SegmentLookup:
     xways: Integers
     places: Integers
 
-    @classmethod
-    def open(cls, path: Path | str) -> SegmentLookup:
-        """Map the look-up of a history folder, a `lookup` folder, or any SegmentHistory (built on first use)."""
-        folder = _locate(Path(path), "segments", SEGMENT_HISTORY)
-        return cls._map(folder) if isinstance(folder, Path) else cls.build(*folder)
+    _NAME = "segments"
+    _TABLE = SEGMENT_HISTORY
 
     @classmethod
-    def build(cls, path: Path | str, cache_dir: Path | str) -> SegmentLookup:
-        """Make the look-up of a SegmentHistory in `cache_dir`, or take the one there if it is of the same files."""
-        source, folder = Path(path), Path(cache_dir)
-        stamp = _stamp(source, SEGMENT_HISTORY)
-        if _meta(folder, "segments").get("source") != stamp:
-            with _building(folder, "segments") as building:
-                xways = _build_segments(source, building)
-                _save_meta(building, "segments", {"xways": xways, "source": stamp})
-        return cls._map(folder)
-
-    @classmethod
-    def _map(cls, folder: Path) -> SegmentLookup:
+    def _map(cls, folder: Path) -> Self:
         in_file_order = np.array(_meta(folder, "segments")["xways"], dtype=np.int64)
         places = np.argsort(in_file_order)
         return cls(map_column(folder / CELLS_FILE), in_file_order[places], places)
+
+    @staticmethod
+    def _write(source: Path, folder: Path) -> dict[str, Any]:
+        return {"xways": _build_segments(source, folder)}
 
     def travel_times(
         self,

@@ -10,6 +10,7 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.errors import NetworkError
+from arterial.linearroad.application.feed import REPORT_SCHEMA
 from arterial.linearroad.application.kernels.base.reports import Reports
 from arterial.linearroad.application.kernels.trips import Followed
 from arterial.linearroad.application.kernels.uneven import Uneven
@@ -24,14 +25,7 @@ CELLS_OF_XWAY = 2 * SEGMENTS
 
 FOLLOWED_SCHEMA = Schema.of(
     {
-        "time": "int32",
-        "vid": "int64",
-        "speed": "int16",
-        "xway": "int32",
-        "lane": "int8",
-        "dir": "int8",
-        "seg": "int16",
-        "pos": "int32",
+        **{column.name: column.type for column in REPORT_SCHEMA},
         "cell": "int32",
         "place": "int32",
         "pred": "int32",
