@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test test-all test-slow bench lint types layers docs clean
+# Two test processes side by side, each with one Spark session. Tests of one group stay in one process.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+.PHONY: help setup demo check test test-fast test-spark test-all test-slow bench lint types layers docs dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,12 +39,20 @@ types: setup ## Check types
 layers: setup ## Check that imports point down the layers
 	@$(BIN)/lint-imports --no-cache
 
-test: setup ## Lint, types, import rules, doctests, tests
-	@echo "==> Lint";         $(MAKE) --no-print-directory lint
-	@echo "==> Types";        $(MAKE) --no-print-directory types
-	@echo "==> Import rules"; $(MAKE) --no-print-directory layers
-	@echo "==> Doctests";     $(BIN)/python -m pytest --doctest-modules src/arterial
-	@echo "==> Tests";        $(BIN)/python -m pytest
+test-fast: setup ## The doctests and the tests without Spark
+	@echo "==> Tests without Spark"; $(PYTEST) -m 'not slow and not spark' --doctest-modules src/arterial tests
+
+test-spark: setup ## The tests on Spark
+	@echo "==> Tests on Spark"; $(PYTEST) -m 'spark and not slow'
+
+check: setup ## For every edit: lint, import rules, types, doctests, tests without Spark
+	@echo "==> Lint and import rules"; $(MAKE) --no-print-directory lint layers
+	@$(MAKE) --no-print-directory -j2 types test-fast
+
+# The tests without Spark come first: they compile the kernels that the tests on Spark then find in numba's cache.
+test: setup ## What CI runs: all of `make check`, then the tests on Spark
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory test-spark
 	@echo "==> All checks passed"
 
 test-slow: setup ## The suites that take minutes
@@ -53,8 +64,11 @@ docs: $(VENV)/.docs ## Build the documentation site; a warning is an error
 test-all: test test-slow docs ## Everything
 	@echo "==> Everything passed"
 
+dist: setup ## Build wheel and source archive; run a network from the installed wheel
+	@$(BIN)/python -m tools.dist
+
 bench: setup ## Measure; print a table and write build/bench.json
 	@$(BIN)/python -m benchmarks
 
 clean: ## Remove what was built, keep .venv
-	rm -rf build site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,7 +1,8 @@
-"""What all tests share."""
+"""What all tests share: one Spark session, and the marker `spark` on every test that starts one."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 settings.register_profile("arterial", deadline=None)
 settings.load_profile("arterial")
 
+# Tests run for seconds, so Java's slow compiler never pays.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
@@ -24,3 +28,20 @@ def spark() -> Iterator[SparkSession]:
     session = spark_session("tests", master="local[2]", settings={"spark.sql.shuffle.partitions": "2"})
     yield session
     session.stop()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses the session."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """A test without the marker `spark` cannot start Spark, neither here nor in a process of its own."""
+    with pytest.MonkeyPatch.context() as environment:
+        if item.get_closest_marker("spark") is None:
+            environment.setenv("ARTERIAL_MASTER", "mark this test with pytest.mark.spark")
+        return (yield)

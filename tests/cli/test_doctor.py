@@ -41,6 +41,7 @@ def test_unknown_command_is_a_clear_error() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.spark
 def test_doctor_finds_this_machine_fit() -> None:
     done = arterial("doctor", "--json")
     findings = json.loads(done.stdout)
@@ -49,6 +50,7 @@ def test_doctor_finds_this_machine_fit() -> None:
     assert all(f["ok"] for f in findings)
 
 
+@pytest.mark.spark
 def test_spark_starts_with_no_java_on_the_path(tmp_path: Path) -> None:
     """With neither JAVA_HOME nor a java on the PATH, the bundled runtime serves."""
     path = tmp_path / "bin"
@@ -65,6 +67,7 @@ def test_spark_starts_with_no_java_on_the_path(tmp_path: Path) -> None:
     assert findings["Python workers"]["ok"], findings["Python workers"]
 
 
+@pytest.mark.spark
 @pytest.mark.skipif(os.name != "posix", reason="file modes are those of POSIX")
 def test_doctor_names_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     """A read-only temporary folder is a fault with a remedy, not a crash."""

@@ -69,6 +69,7 @@ def test_mistakes_are_told(words: tuple[str, ...], said: str, tmp_path: Path) ->
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path) -> None:
     words = ["run", EXAMPLE, "-s", f"reports={reports}", "-o", "out", "--train-size", "400", "--merge", "--json"]
     command = [sys.executable, "-m", "arterial", *words]
@@ -98,6 +99,7 @@ def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path) -> None:
     assert json.loads(_arterial("control", "out/checkpoint", "show", folder=tmp_path).stdout)["stop"] == 1
 
 
+@pytest.mark.spark
 def test_a_csv_file_in_and_csv_files_out(reports: Path, tmp_path: Path) -> None:
     pl.read_parquet(reports).head(2000).write_csv(tmp_path / "reports.csv")
     with (tmp_path / "reports.csv").open("a") as file:

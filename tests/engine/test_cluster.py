@@ -16,6 +16,8 @@ import pytest
 from arterial.engine.spark.java import find_java
 from tests.engine.test_recovery import SCRIPT, _check_content
 
+pytestmark = pytest.mark.spark
+
 ROOT = Path(__file__).parents[2]
 
 

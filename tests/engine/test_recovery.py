@@ -20,6 +20,8 @@ from arterial.engine.host.inprocess import InProcess
 from arterial.network.train import END, Train
 from tests.engine.recover import TRAIN_SIZE, network, tuples
 
+pytestmark = pytest.mark.spark
+
 STEPS = 12
 SCRIPT = Path(__file__).with_name("recover.py")
 

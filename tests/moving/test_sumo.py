@@ -12,7 +12,10 @@ from arterial.moving.files.event_file import read_events
 from arterial.moving.traffic.sumo import SumoSettings, write_events
 
 SETTINGS = SumoSettings(vehicles=20, seconds=30, blocks=3)
-has_sumo = pytest.mark.skipif(importlib.util.find_spec("sumo") is None, reason="eclipse-sumo is not installed")
+has_sumo = pytest.mark.skipif(
+    importlib.util.find_spec("sumo") is None,
+    reason="eclipse-sumo is not installed; `make setup` installs it on Linux only",
+)
 
 
 @has_sumo

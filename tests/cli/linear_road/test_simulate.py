@@ -69,6 +69,7 @@ def test_a_place_where_nothing_can_be_written(
     assert "Cannot write in /proc/nowhere" in capsys.readouterr().err
 
 
+@pytest.mark.spark
 def test_json(tmp_path: Path) -> None:
     made = subprocess.run(
         [*COMMAND, "--out", str(tmp_path / "data"), "--seconds", "40", "--json"],
@@ -79,6 +80,7 @@ def test_json(tmp_path: Path) -> None:
     assert told["reports"] > 500
 
 
+@pytest.mark.spark
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     """A limit on the size of files stands in for the full disk: the same error from the same call."""
     most = 200_000
@@ -92,6 +94,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.spark
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     running = subprocess.Popen(
         [*COMMAND, "--out", str(tmp_path / "data")], stderr=subprocess.PIPE, text=True, start_new_session=True

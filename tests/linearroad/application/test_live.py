@@ -167,6 +167,7 @@ def test_live_input_is_not_replicated(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 @pytest.mark.parametrize("again", ["from the start", "from where the spool ended"])
 def test_killed_and_taken_up_again(tmp_path: Path, server: socket.socket, right: Rows, again: str) -> None:
     out, spool = tmp_path / "out", tmp_path / "out" / "work" / "spool"

@@ -15,6 +15,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+pytestmark = pytest.mark.spark
+
 XWAYS, SECONDS = 1, 420
 REPLICAS = 20
 """Enough that trains are handed over in memory and chunks of state are files."""

@@ -19,6 +19,8 @@ import pytest
 
 from arterial.linearroad.rate.meter import Meter
 
+pytestmark = pytest.mark.spark
+
 MINUTES = int(os.environ.get("ARTERIAL_SOAK_MINUTES", "20"))
 PERIODS = 4
 REPLICAS = 8

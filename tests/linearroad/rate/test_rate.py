@@ -13,6 +13,8 @@ import pytest
 from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.rate.rate import write_half
 
+pytestmark = pytest.mark.spark
+
 # Takes the driver's lines and leaves its answers where it is told: here another run of ours, which reads a pipe.
 ADAPTER = """
 import pathlib, shutil, subprocess, sys

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hypothesis
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,10 +17,6 @@ from arterial.linearroad.simulate.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-# The first call of a kernel loads or compiles it, which is no sign of a slow test.
-hypothesis.settings.register_profile("kernels", deadline=None)
-hypothesis.settings.load_profile("kernels")
 
 
 def quiet(what: str, *, total: float, unit: str) -> Watched:

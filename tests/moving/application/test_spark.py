@@ -30,6 +30,8 @@ from tests.moving.worlds import World, random_world
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 TIMEOUT = 3.0
 TRAIN_SIZE = 60
 
