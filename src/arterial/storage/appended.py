@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from arterial.errors import RunError
 from arterial.storage.place import put_in_place
@@ -37,15 +37,26 @@ class AppendedFiles:
                 raise RunError(
                     f"{path}: is shorter than the run left it, so it cannot go on there. Begin anew in another folder."
                 )
-            os.truncate(path, size)
+            cut_back(path, size)
 
     def append(self, step: int, pieces: Iterable[tuple[Path, Path]], kept: dict[str, Any] | None = None) -> None:
         """Append the pieces of a step that was not appended before: to which file, and the file that holds it."""
         for path, piece in pieces:
-            with path.open("ab") as file, piece.open("rb") as held:
-                # A little at a time: memory that is touched for the first time costs more than the copy.
-                shutil.copyfileobj(held, file, _COPIED_AT_ONCE)
+            with piece.open("rb") as held:
+                append_to(path, held)
         self.kept = kept or {}
         self.sizes = {path.name: path.stat().st_size for path in self._files}
         put_in_place(self._journal, json.dumps({"step": step, "sizes": self.sizes, "kept": self.kept}))
         self.step = step
+
+
+def append_to(path: Path, content: BinaryIO) -> None:
+    """Append to a file all that another has from its position on."""
+    with path.open("ab") as file:
+        # A little at a time: memory that is touched for the first time costs more than the copy.
+        shutil.copyfileobj(content, file, _COPIED_AT_ONCE)
+
+
+def cut_back(path: Path, size: int) -> None:
+    """Remove what was appended to a file beyond a size."""
+    os.truncate(path, size)

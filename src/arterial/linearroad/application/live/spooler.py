@@ -8,7 +8,6 @@ that are set aside, so what was released once is what it stays.
 from __future__ import annotations
 
 import io
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from arterial.linearroad.application.clock import RunClock
 from arterial.linearroad.application.live.spool import Account, Spool
 from arterial.linearroad.data.cleaning import NO_REJECTS, REJECT_SCHEMA, Cleaned, Cleaner, concatenated
 from arterial.linearroad.data.event_files import writing
+from arterial.storage.appended import append_to, cut_back
 
 GRACE_SECONDS = 0.5
 # Of a sender who sends nothing but faulty lines no more than this is kept in memory.
@@ -178,8 +178,9 @@ class Spooler:
             return
         lines = io.BytesIO()
         pa.csv.write_csv(rejects, lines, pa.csv.WriteOptions(include_header=False))
-        with writing(self.rejects), self.rejects.open("ab") as file:
-            file.write(lines.getvalue())
+        lines.seek(0)
+        with writing(self.rejects):
+            append_to(self.rejects, lines)
         account = self.spool.account
         account.rejects_bytes += len(lines.getvalue())
         account.rejected.update(rejects["reason"].to_pylist())
@@ -204,5 +205,5 @@ def _cut_rejects(path: Path, size: int) -> int:
             path.write_bytes(header)
             return 0
         size = min(size, path.stat().st_size - len(header))
-        os.truncate(path, len(header) + size)
+        cut_back(path, len(header) + size)
     return size
