@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections import Counter
 from collections.abc import Collection
 from operator import attrgetter
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arterial.errors import DataError, MachineError
+from arterial.storage.appended import append_to, cut_back
+from arterial.storage.place import put_in_place, remove
 
 ONE_FILE = ("line", "reason", "text")
 SEVERAL_FILES = ("file", "line", "reason", "text")
@@ -50,12 +51,12 @@ class Rejects:
         self._header = b"" if path.suffix == ".jsonl" else (",".join(columns) + "\n").encode()
         try:
             if resume_at is None:
-                path.unlink(missing_ok=True)
+                remove(path)
             elif resume_at and path.exists():
                 self.size = min(resume_at, path.stat().st_size - len(self._header))
-                os.truncate(path, len(self._header) + self.size)
+                cut_back(path, len(self._header) + self.size)
             else:
-                path.write_bytes(self._header)
+                put_in_place(path, self._header)
         except OSError as fault:
             raise self._unwritable(fault) from None
 
@@ -70,8 +71,8 @@ class Rejects:
         self.examples += list(rejects)[: self.most - len(self.examples)]
         lines = self._lines(rejects)
         try:
-            with self.path.open("ab") as file:
-                file.write(lines if file.tell() else self._header + lines)
+            header = b"" if self.path.exists() else self._header
+            append_to(self.path, io.BytesIO(header + lines))
         except OSError as fault:
             raise self._unwritable(fault) from None
         self.size += len(lines)

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from arterial.errors import RunError
 from arterial.storage.place import put_in_place, remove
@@ -54,7 +54,7 @@ class AppendedFiles:
                         f"{path}: is shorter than the run left it, so the run cannot go on. Begin again in another "
                         "folder."
                     )
-                os.truncate(path, size)
+                cut_back(path, size)
         self._open = True
 
     def part(self, kind: str, step: int, slot: int) -> Path:
@@ -73,9 +73,8 @@ class AppendedFiles:
         with writing(next(iter(self.files.values()))):
             if parts and step > self.step:
                 for part in parts:
-                    with self.files[_kind_of(part)].open("ab") as file, part.open("rb") as held:
-                        # A little at a time: memory that is touched for the first time costs more than the copy.
-                        shutil.copyfileobj(held, file, _COPIED_AT_ONCE)
+                    with part.open("rb") as content:
+                        append_to(self.files[_kind_of(part)], content)
                 self.sizes = {path.name: path.stat().st_size for path in self.files.values()}
                 said = {"step": step, "sizes": self.sizes, "kept": self.kept}
                 put_in_place(self.folder / JOURNAL, json.dumps(said))
@@ -86,6 +85,18 @@ class AppendedFiles:
     def _left(self, step: int) -> list[Path]:
         assert self.folder is not None
         return sorted(self.folder.glob(f"step-{step:09d}-*"))
+
+
+def append_to(path: Path, content: BinaryIO) -> None:
+    """Append to a file all that another has from its position on."""
+    with path.open("ab") as file:
+        # A little at a time: memory that is touched for the first time costs more than the copy.
+        shutil.copyfileobj(content, file, _COPIED_AT_ONCE)
+
+
+def cut_back(path: Path, size: int) -> None:
+    """Remove what was appended to a file beyond a size."""
+    os.truncate(path, size)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from arterial.linearroad.formats.events import POSITION_REPORT
 from arterial.network.schema import Schema
 from arterial.network.slots import slots
 from arterial.network.train import BEGIN, END, Train
+from arterial.storage.place import put_in_place
 
 ROAD_KEY = ("xway", "dir")
 
@@ -243,7 +244,7 @@ def _count_seconds(data: Data, path: Path) -> None:
         times = events["time"].to_numpy()
         counts[0] += np.bincount(times, minlength=counts.shape[1])
         counts[1] += np.bincount(times[events["type"].to_numpy() == POSITION_REPORT], minlength=counts.shape[1])
-    np.save(path, counts)
+    put_in_place(path, lambda file: np.save(file, counts))
 
 
 def reports_between(counts: Path, begin: int, until: int) -> int:
