@@ -21,7 +21,8 @@ class AppendedSink(Sink):
     """The base of sinks that write such a file; a subclass says how a train becomes lines (`write_lines`).
 
     Sinks of several outputs may share their `files`, which can be one file or several; `kind` says which of them this
-    output goes to, and in which order the outputs of a step are appended.
+    output goes to, and in which order the outputs of a step are appended. A file that is there when a new run
+    starts is replaced.
     """
 
     files: AppendedFiles
