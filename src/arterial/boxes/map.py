@@ -115,7 +115,7 @@ class Map(Box):
     def _check_signed(self, stream: Stream, computed: Mapping[str, Type]) -> None:
         for name in (SIGN, stream.time):
             if name in computed:
-                raise NetworkError(f"{name!r} of a signed stream goes along by itself and cannot be computed anew")
+                raise NetworkError(f"{name!r} of a signed stream stays by itself and cannot be computed")
         if self.time not in (None, stream.time):
             raise NetworkError(
                 f"the time of a signed stream is that of its changes, {stream.time!r}, and cannot become {self.time!r}"
