@@ -1,4 +1,4 @@
-"""Latest: a stream of reports as a relation, the latest report of each object, told as its changes (GPAC §3, §5)."""
+"""Latest: a stream of reports as a relation, the latest report of each object, as its changes (GPAC §3, §5)."""
 
 from __future__ import annotations
 

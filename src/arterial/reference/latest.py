@@ -13,7 +13,7 @@ from arterial.reference.stream import Tuples, group_of, instant, value_order
 
 
 def latest(box: Latest, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
-    """At each instant at which anything can change, the relation then, and how it differs from the one before."""
+    """At each instant at which anything can change, the whole relation, and how it differs from the one before."""
     stream = box.fed_by[IN]
     kind = stream.schema[stream.time]
     timeout = None if box.timeout is None else units(box.timeout, kind, "timeout", least=1)

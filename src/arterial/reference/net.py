@@ -11,7 +11,7 @@ from arterial.reference.stream import Tuples, group_of, instant, value_order
 
 
 def net(box: Net, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
-    """Each row at each instant with the sum of its signs, told so many times."""
+    """Each row at each instant with the sum of its signs, reported so many times."""
     stream = box.fed_by[IN]
     columns = row_columns(stream)
     sums: dict[Any, int] = {}
