@@ -3,9 +3,14 @@
 A message says where (network, box, file:line), what was expected, what came, and what to do next.
 """
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
 
 class ArterialError(Exception):
-    """The root of all errors that are a user's to mend."""
+    """The root of all errors that a user can fix."""
 
 
 class DataError(ArterialError):
@@ -22,3 +27,14 @@ class NetworkError(ArterialError):
 
 class RunError(ArterialError):
     """A run cannot start or go on: a box failed on a tuple, a checkpoint does not fit, a sink is full."""
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """A hint at the name that may have been meant, to end a message with; empty if none is near.
+
+    >>> near("sped", ["time", "speed"])
+    "; did you mean 'speed'?"
+    """
+    known = {one.lower(): one for one in names}
+    found = difflib.get_close_matches(name.lower(), known, 1)
+    return f"; did you mean {known[found[0]]!r}?" if found else ""
