@@ -56,8 +56,8 @@ def run(
     from arterial.connectors.file_sink import FileSink
     from arterial.connectors.file_source import FileSource
     from arterial.engine.host.failures import FAIL, SET_ASIDE
-    from arterial.engine.run.run import TRAIN_SIZE, Settings
     from arterial.engine.run.run import run as start
+    from arterial.engine.run.settings import TRAIN_SIZE, Settings
     from arterial.engine.spark.session import spark_session
 
     value = load_network(network)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from arterial.connectors.sink import Delivery
 from arterial.connectors.source import Part, Span
-from arterial.engine.host.failures import Reject
+from arterial.engine.host.failures import write_rejects
 from arterial.engine.host.level import Outcome, run_level
 from arterial.engine.plan.plan import HEAD
 from arterial.engine.spark.packed_work import PackedWork
@@ -21,7 +21,6 @@ from arterial.engine.state.slot_state import SlotState, Store
 from arterial.engine.transport.packing import FRAME, NOTE, Consignment, address, pack_note, pack_tuples
 from arterial.engine.transport.parcels import Parcel
 from arterial.engine.transport.rows import from_rows, to_rows
-from arterial.errors import RunError
 from arterial.network.network import Port
 from arterial.network.state import MemoryState, State
 from arterial.network.train import Train
@@ -118,7 +117,7 @@ def _hand_on(
         else:
             sink.write(delivery)
     if outcome.rejects:
-        _write_rejects(work, level, step, outcome.rejects)
+        write_rejects(Path(work.rejects), step.number, level, step.slot, outcome.rejects)
     rows += _consignments(work, level, step, outcome.parcels, spans or {})
     rows.append((work.keys[step.slot], pack_note(_receipt(level, step, outcome, began, said))))
     return rows
@@ -157,16 +156,6 @@ def _receipt(level: int, step: Step, outcome: Outcome, began: float, said: Mappi
         "worker": os.getpid(),
         **said,
     }
-
-
-def _write_rejects(work: Work, level: int, step: Step, rejects: list[Reject]) -> None:
-    path = Path(work.rejects) / f"part-{step.number:09d}-{level + 1:03d}-{step.slot:03d}.jsonl"
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text("".join(reject.json() + "\n" for reject in rejects))
-        draft.replace(path)
-    except OSError as trouble:
-        raise RunError(f"cannot write the tuples set aside to {path}: {trouble.strerror}") from None
 
 
 def _no_state(box: str) -> State:
