@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from arterial.errors import RunError
@@ -12,10 +14,9 @@ from arterial.errors import RunError
 FOLDER = "arterial"
 
 
-def make_folder(checkpoint: str | Path | None) -> Path:
-    """The run's own folder in its checkpoint; without one, in a new temporary folder."""
-    checkpoint = Path(checkpoint or tempfile.mkdtemp(prefix="arterial-run-")).absolute()
-    folder = checkpoint / FOLDER
+def make_folder(checkpoint: str | Path) -> Path:
+    """The run's own folder in its checkpoint."""
+    folder = Path(checkpoint).absolute() / FOLDER
     try:
         (folder / "rejects").mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{uuid.uuid4().hex}"
@@ -26,6 +27,18 @@ def make_folder(checkpoint: str | Path | None) -> Path:
             f"cannot keep a checkpoint in {checkpoint}: {trouble.strerror}. Give a folder that can be written to."
         ) from None
     return folder
+
+
+@contextmanager
+def checkpoint_or_temporary(checkpoint: str | Path | None) -> Iterator[Path]:
+    """The checkpoint, or a new temporary folder, which is removed if the run cannot be started."""
+    folder = Path(checkpoint or tempfile.mkdtemp(prefix="arterial-run-"))
+    try:
+        yield folder
+    except BaseException:
+        if checkpoint is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def remove_unless_needed(folder: Path) -> None:

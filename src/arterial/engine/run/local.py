@@ -6,7 +6,6 @@ Nothing survives its end: it keeps no checkpoint and begins from the start every
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,17 +36,19 @@ IDLE_SECONDS = 0.01
 
 def run_locally(
     network: NetworkValue,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, Any],
     sinks: Mapping[str, Sink],
-    folder: str | Path | None = None,
+    checkpoint: str | Path,
     settings: Settings | None = None,
+    *,
+    temporary: bool = False,
 ) -> LocalRun:
     """Start a network in a thread of this process.
 
-    `folder` keeps what is set aside and the tables of connection points; without one, a temporary folder is used, and
-    removed at the end unless something was set aside there.
+    The folder `checkpoint` keeps what is set aside and the tables of connection points, and nothing to go on from. A
+    `temporary` one is removed at the end, unless lines or tuples were set aside there.
     """
-    run = LocalRun(network, sources, sinks, folder, settings or Settings())
+    run = LocalRun(network, sources, sinks, checkpoint, settings or Settings(), temporary=temporary)
     Thread(target=run.work, name="arterial-local", daemon=True).start()
     return run
 
@@ -58,10 +59,12 @@ class LocalRun(Run):
     def __init__(
         self,
         network: NetworkValue,
-        sources: Mapping[str, Source],
+        sources: Mapping[str, Any],
         sinks: Mapping[str, Sink],
-        folder: str | Path | None,
+        checkpoint: str | Path,
         settings: Settings,
+        *,
+        temporary: bool = False,
     ) -> None:
         super().__init__()
         check_bindings(network, sources, sinks, settings.policy, settings.train_size)
@@ -70,19 +73,15 @@ class LocalRun(Run):
                 raise RunError(
                     f"network {network.name!r}, {name!r}: a {type(bound).__name__} needs Spark; run it there"
                 )
-        self._temporary = folder is None
-        self._folder = make_folder(folder)
+        self._temporary = temporary
+        self._folder = make_folder(checkpoint)
         self.checkpoint = self._folder.parent
         try:
             self._sources = bind_sources(network, sources, self._folder)
             self._sinks = bind_sinks(network, sinks, self.checkpoint)
             self.plan = plan_run(network, settings.shards or _cores(), self._sources)
-        except BaseException as trouble:
-            if self._temporary:
-                shutil.rmtree(self.checkpoint, ignore_errors=True)
-            if isinstance(trouble, OSError):
-                raise RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}") from None
-            raise
+        except OSError as trouble:
+            raise RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}") from None
         self.statistics = Statistics(self.plan)
         self.notices = tuple(text for source in self._sources.values() for text in source.notices)
         self._settings = settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 import uuid
@@ -52,22 +51,22 @@ def run(
     network: NetworkValue,
     sources: Mapping[str, Source | FrameSource],
     sinks: Mapping[str, Sink],
-    checkpoint: str | Path | None,
+    checkpoint: str | Path,
     settings: Settings | None = None,
     *,
     spark: SparkSession | None = None,
     after_step: Callable[[int], None] | None = None,
+    temporary: bool = False,
 ) -> SparkRun:
     """Start a network, or go on from its checkpoint.
 
     `sources` says what stands behind every source of the network, `sinks` what is behind its outputs; what reaches an
     output without a sink is counted and let go. A connection point is kept in the checkpoint unless a sink says where.
-    Without a checkpoint a temporary one is used, and removed at the end unless lines or tuples were set aside there.
+    A `temporary` checkpoint is removed at the end, unless lines or tuples were set aside there.
     `after_step` is called on the driver when all slots are done with a step, before Spark commits it: maybe twice.
     """
     settings = settings or Settings()
     check_bindings(network, sources, sinks, settings.policy, settings.train_size)
-    temporary = checkpoint is None
     folder = make_folder(checkpoint)
     lock = lock_checkpoint(folder)
     try:
@@ -82,12 +81,11 @@ def run(
         rejects, chunks = str(folder / "rejects"), str(folder / "chunks")
         work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, rejects, chunks, made.version)
         return SparkRun(work, made.levels, frames, folder, settings, session, lock, after_step, temporary)
-    except BaseException as trouble:
+    except OSError as trouble:
         lock.close()
-        if temporary:
-            shutil.rmtree(folder.parent, ignore_errors=True)
-        if isinstance(trouble, OSError):
-            raise as_run_error(trouble, folder) from None
+        raise as_run_error(trouble, folder) from None
+    except BaseException:
+        lock.close()
         raise
 
 
