@@ -1,27 +1,97 @@
-"""Continuous queries over roads and other moving things, on Spark."""
+"""Continuous queries over roads and other moving things, on Spark.
+
+    import arterial as art
+
+    net = art.Network("speeding")
+    reports = net.source("reports", {"time": int, "vehicle": int, "speed": int})
+    reports.filter("fast", "speed > 100").output("alerts")
+
+    art.collect(net, reports=frame)["alerts"]  # in this process, without Spark
+    art.run(net, reports="reports.parquet", alerts="alerts.parquet").wait()  # on Spark
+
+All that a user needs is here, and in `arterial.testing`, `arterial.moving` and `arterial.sql`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arterial.version import __version__
 
 if TYPE_CHECKING:
-    from arterial.drawing import Network
-    from arterial.network.expression.function import function
+    from arterial import moving, sql, testing
+    from arterial.connectors.file_sink import FileSink
+    from arterial.connectors.file_source import FileSource
+    from arterial.connectors.memory_sink import MemorySink
+    from arterial.connectors.memory_source import ArrivingSource, MemorySource
+    from arterial.connectors.sink import Delivery, Sink
+    from arterial.connectors.source import Ask, Part, Progress, Source, Span
+    from arterial.connectors.table_sink import TableSink
+    from arterial.drawing import Network, RelationHandle, StreamHandle
+    from arterial.engine.run.life import Run
+    from arterial.engine.run.settings import Settings
+    from arterial.engine.spark.frame_sink import FrameSink
+    from arterial.engine.spark.frame_source import FrameSource
+    from arterial.errors import ArterialError, DataError, MachineError, NetworkError, RunError
+    from arterial.face.collect import Outputs, collect
+    from arterial.face.run import run
+    from arterial.network.box import Box, Stream
+    from arterial.network.expression.function import Function, function
+    from arterial.network.network import NetworkValue
+    from arterial.network.qos import Delay
+    from arterial.network.schema import Schema, Type
+    from arterial.network.state import State
+    from arterial.network.train import BEGIN, END, Train
+else:
+    # Where each name is defined. It is imported when it is first used, so that the commands start quickly.
+    _PLACES = {
+        "arterial.connectors.file_sink": ("FileSink",),
+        "arterial.connectors.file_source": ("FileSource",),
+        "arterial.connectors.memory_sink": ("MemorySink",),
+        "arterial.connectors.memory_source": ("ArrivingSource", "MemorySource"),
+        "arterial.connectors.sink": ("Delivery", "Sink"),
+        "arterial.connectors.source": ("Ask", "Part", "Progress", "Source", "Span"),
+        "arterial.connectors.table_sink": ("TableSink",),
+        "arterial.drawing": ("Network", "RelationHandle", "StreamHandle"),
+        "arterial.engine.run.life": ("Run",),
+        "arterial.engine.run.settings": ("Settings",),
+        "arterial.engine.spark.frame_sink": ("FrameSink",),
+        "arterial.engine.spark.frame_source": ("FrameSource",),
+        "arterial.errors": ("ArterialError", "DataError", "MachineError", "NetworkError", "RunError"),
+        "arterial.face.collect": ("Outputs", "collect"),
+        "arterial.face.run": ("run",),
+        "arterial.network.box": ("Box", "Stream"),
+        "arterial.network.expression.function": ("Function", "function"),
+        "arterial.network.network": ("NetworkValue",),
+        "arterial.network.qos": ("Delay",),
+        "arterial.network.schema": ("Schema", "Type"),
+        "arterial.network.state": ("State",),
+        "arterial.network.train": ("BEGIN", "END", "Train"),
+    }
+    _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
+
+    def __getattr__(name):
+        import importlib
+
+        if name in _MODULE_OF:
+            value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+        elif name in ("moving", "sql", "testing"):
+            value = importlib.import_module(f"arterial.{name}")
+        else:
+            from arterial.errors import near
+
+            raise AttributeError(f"module 'arterial' has no attribute {name!r}{near(name, __all__)}")
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})
 
 
-__all__ = ["Network", "__version__", "function"]
-
-
-def __getattr__(name: str) -> Any:
-    # Imported when first used: the commands that need neither start without polars and sqlglot.
-    if name == "Network":
-        from arterial.drawing import Network
-
-        return Network
-    if name == "function":
-        from arterial.network.expression.function import function
-
-        return function
-    raise AttributeError(f"module 'arterial' has no attribute {name!r}")
+__all__ = [
+    "BEGIN", "END", "ArrivingSource", "ArterialError", "Ask", "Box", "DataError", "Delay", "Delivery", "FileSink",
+    "FileSource", "FrameSink", "FrameSource", "Function", "MachineError", "MemorySink", "MemorySource", "Network",
+    "NetworkError", "NetworkValue", "Outputs", "Part", "Progress", "RelationHandle", "Run", "RunError", "Schema",
+    "Settings", "Sink", "Source", "Span", "State", "Stream", "StreamHandle", "TableSink", "Train", "Type",
+    "__version__", "collect", "function", "moving", "run", "sql", "testing",
+]  # fmt: skip

@@ -38,11 +38,13 @@ from arterial.boxes.update_relation import UpdateRelation
 from arterial.boxes.wait_for import UNMET, UNTIL, WaitFor
 from arterial.errors import NetworkError
 from arterial.network.box import OUT, Box, Stream
+from arterial.network.drawn_at import names_the_line
 from arterial.network.duration import Duration
 from arterial.network.expression.aggregate import Values
 from arterial.network.expression.function import Function
 from arterial.network.expression.tree import known_column
 from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.picture import svg
 from arterial.network.qos import Delay
 from arterial.network.relation import Relation
 from arterial.network.schema import Schema, SchemaLike
@@ -51,6 +53,7 @@ from arterial.network.serial import from_json, to_json
 Value = str | Function
 
 
+@names_the_line
 class Network:
     """A network that is being drawn. `value` is what was drawn so far."""
 
@@ -147,6 +150,10 @@ class Network:
         old = self.value
         self.value = NetworkValue(old.name, old.boxes, old.arcs, {**old.groups, name: tuple(boxes)})
 
+    def _repr_html_(self) -> str:
+        """The picture that a notebook shows."""
+        return svg(self.value)
+
     def free_name(self, base: str) -> str:
         """The base, or the base with a number, so that no box has it."""
         names = {box.name for box in self.value.boxes}
@@ -157,6 +164,7 @@ class Network:
         return name
 
 
+@names_the_line
 @dataclass(frozen=True)
 class StreamHandle:
     """A stream of a network that is being drawn: the port that it leaves from."""

@@ -5,6 +5,11 @@ A message says where (network, box, file:line), what was expected, what came, an
 `engine.spark.errors` brings an error from a task to the user.
 """
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
 
 class ArterialError(Exception):
     """The root of all errors that a user can fix."""
@@ -24,3 +29,14 @@ class NetworkError(ArterialError):
 
 class RunError(ArterialError):
     """A run cannot start or go on: a box failed on a tuple, a checkpoint does not fit, a sink is full."""
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """A hint at the name that may have been meant, to end a message with; empty if none is near.
+
+    >>> near("sped", ["time", "speed"])
+    "; did you mean 'speed'?"
+    """
+    known = {one.lower(): one for one in names}
+    found = difflib.get_close_matches(name.lower(), known, 1)
+    return f"; did you mean {known[found[0]]!r}?" if found else ""

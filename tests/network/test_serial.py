@@ -85,9 +85,12 @@ def test_no_json() -> None:
         from_json("{")
 
 
-def test_a_local_function_cannot_be_found_again() -> None:
-    with pytest.raises(NetworkError, match="top level of a module"):
+def test_a_local_function_cannot_go_to_json() -> None:
+    @function(reads=["x"], produces="int64")
+    def local(x: pl.Series) -> pl.Series:
+        return x
 
-        @function(reads=["x"], produces="int64")
-        def local(x: pl.Series) -> pl.Series:
-            return x
+    net = Network("local")
+    net.source("s", {"x": int, "time": int}).map("m", y=local).output("out")
+    with pytest.raises(NetworkError, match=r"'m'.*local must be at the top level of a module"):
+        net.to_json()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def graph(
     network: str = typer.Argument(help=NETWORK_HELP),
     out: Path | None = typer.Option(
-        None, "--out", "-o", help="The file to write: .svg, or .mmd for Mermaid [Mermaid text]."
+        None, "--out", "-o", help="The file to write: .svg, or .mmd for Mermaid.", show_default="Mermaid text"
     ),
     shards: int = typer.Option(2, "--shards", help="For how many shards the superboxes are shown."),
 ) -> None:

@@ -12,6 +12,7 @@ from arterial.cli.explain import explain
 from arterial.cli.graph import graph
 from arterial.cli.linear_road import linear_road
 from arterial.cli.moving import moving
+from arterial.cli.new import new
 from arterial.cli.run import control, run
 from arterial.cli.sql import sql
 from arterial.errors import ArterialError
@@ -42,6 +43,7 @@ def _root(
 
 
 app.command()(doctor)
+app.command()(new)
 app.command()(run)
 app.command()(control)
 app.command()(graph)

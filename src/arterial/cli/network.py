@@ -14,7 +14,9 @@ from arterial.errors import ArterialError, NetworkError
 if TYPE_CHECKING:
     from arterial.network.network import NetworkValue
 
-NETWORK_HELP = "The network: MODULE:NAME or FILE.py:NAME; NAME is a Network or a function that makes one [net]."
+NETWORK_HELP = (
+    "The network: MODULE:NAME or FILE.py:NAME; NAME is a Network or a function that makes one (net if left out)."
+)
 
 
 def load_network(where: str) -> NetworkValue:

@@ -16,10 +16,13 @@ from rich.live import Live
 from rich.table import Table
 
 from arterial.cli.network import NETWORK_HELP, load_network
-from arterial.errors import RunError
+from arterial.errors import RunError, near
 
 if TYPE_CHECKING:
-    from arterial.engine.run.run import Run
+    from arterial.connectors.sink import Sink
+    from arterial.connectors.source import Source
+    from arterial.engine.run.life import Run
+    from arterial.engine.run.settings import Settings
     from arterial.network.network import NetworkValue
 
 REFRESH_SECONDS = 0.5
@@ -29,24 +32,42 @@ PLAIN_SECONDS = 5.0
 def run(
     network: str = typer.Argument(help=NETWORK_HELP),
     source: list[str] = typer.Option(
-        [], "--source", "-s", help="NAME=PATH: the Parquet or CSV file, or folder of them, behind a source. Repeatable."
+        [],
+        "--source",
+        "-s",
+        help="NAME=PATH or NAME=URI: the Parquet or CSV file, or folder of files, that a source reads. Repeatable.",
     ),
     out: Path = typer.Option(
         Path("out"), "--out", "-o", help="The folder for the outputs, each in a folder of its name."
     ),
     format: str = typer.Option("parquet", "--format", "-f", help="How outputs are written: parquet or csv."),
     merge: bool = typer.Option(False, "--merge", help="At the end, also put each output into one file."),
-    checkpoint: Path | None = typer.Option(
-        None, "--checkpoint", "-c", help="Where the run keeps its place and state [OUT/checkpoint]."
+    local: bool = typer.Option(
+        False,
+        "--local",
+        help="Run in this process, without Spark: starts in a second or two and writes the same outputs. It keeps no "
+        "checkpoint: it cannot go on after a stop, and begins from the start each time.",
     ),
-    speed: float | None = typer.Option(None, "--speed", help="1: real time; 10: ten times faster; none: all speed."),
+    checkpoint: Path | None = typer.Option(
+        None,
+        "--checkpoint",
+        "-c",
+        help="The folder in which the run keeps its position and state.",
+        show_default="OUT/checkpoint",
+    ),
+    speed: float | None = typer.Option(
+        None,
+        "--speed",
+        help="How fast tuples are read: 1 is real time, 10 ten times faster.",
+        show_default="as fast as possible",
+    ),
     shards: int = typer.Option(0, "--shards", help="How many shards; 0: as many as there are cores."),
-    train_size: int = typer.Option(0, "--train-size", help="About so many tuples make a train [500000]."),
+    train_size: int = typer.Option(0, "--train-size", help="About so many tuples make a train.", show_default="500000"),
     interval: float = typer.Option(0.0, "--interval", help="At least so many seconds from one train to the next."),
     set_aside: bool = typer.Option(
-        False, "--set-aside", help="Put tuples that a box fails on aside, and go on; else the run stops there."
+        False, "--set-aside", help="Set aside the tuples that a box fails on, and go on; otherwise the run stops there."
     ),
-    master: str | None = typer.Option(None, "--master", help="The Spark master [local[*]]."),
+    master: str | None = typer.Option(None, "--master", help="The Spark master.", show_default="local[*]"),
     as_json: bool = typer.Option(False, "--json", help="Print statistics as lines of JSON, one a second."),
 ) -> None:
     """Run a network over files until they end, or until Ctrl-C; the same command goes on where it stopped.
@@ -54,54 +75,114 @@ def run(
     Example: arterial run examples/speeding.py:net --source reports=reports.parquet --out alerts
     """
     from arterial.connectors.file_sink import FileSink
-    from arterial.connectors.file_source import FileSource
     from arterial.engine.host.failures import FAIL, SET_ASIDE
-    from arterial.engine.run.run import TRAIN_SIZE, Settings
+    from arterial.engine.run.settings import TRAIN_SIZE, Settings
+
+    value = load_network(network)
+    sources = _sources(value, source, speed)
+    sinks: dict[str, Sink] = {
+        box.name: FileSink(out / box.name, format, merge) for box in value.boxes if not box.outputs
+    }
+    settings = Settings(shards, train_size or TRAIN_SIZE, SET_ASIDE if set_aside else FAIL, interval)
+    if local:
+        if checkpoint or master:
+            raise RunError("--local keeps no checkpoint and needs no Spark; leave out --checkpoint and --master")
+        running, stopped = _run_locally(value, sources, sinks, out, settings, as_json)
+    else:
+        running, stopped = _run_on_spark(
+            value, sources, sinks, checkpoint or out / "checkpoint", settings, master, as_json
+        )
+    _print_end(running, out, stopped, as_json, resumes=not local)
+
+
+def _run_on_spark(
+    network: NetworkValue,
+    sources: dict[str, Source],
+    sinks: dict[str, Sink],
+    checkpoint: Path,
+    settings: Settings,
+    master: str | None,
+    as_json: bool,
+) -> tuple[Run, bool]:
     from arterial.engine.run.run import run as start
     from arterial.engine.spark.session import spark_session
 
-    value = load_network(network)
-    sources = {name: FileSource(path, speed) for name, path in _bindings(value, source).items()}
-    sinks = {box.name: FileSink(out / box.name, format, merge) for box in value.boxes if not box.outputs}
-    settings = Settings(shards, train_size or TRAIN_SIZE, SET_ASIDE if set_aside else FAIL, interval)
-    session = spark_session(f"arterial {value.name}", master=master)
+    session = spark_session(f"arterial {network.name}", master=master)
     try:
-        running = start(value, sources, sinks, checkpoint or out / "checkpoint", settings, spark=session)
-        for notice in running.notices:
-            sys.stderr.write(notice + "\n")
-        stopped = _watch(running, as_json)
+        running = start(network, sources, sinks, checkpoint, settings, spark=session)
+        return running, _watch(running, as_json)
     finally:
         session.stop()
-    _tell_end(running, out, stopped, as_json)
+
+
+def _run_locally(
+    network: NetworkValue,
+    sources: dict[str, Source],
+    sinks: dict[str, Sink],
+    out: Path,
+    settings: Settings,
+    as_json: bool,
+) -> tuple[Run, bool]:
+    """Replace what an earlier local run wrote; never what belongs to a checkpoint."""
+    import shutil
+
+    from arterial.connectors.file_sink import part_files
+    from arterial.engine.run.local import run_locally
+    from arterial.face.bindings import point_names
+
+    if (out / "checkpoint").exists():
+        raise RunError(f"{out} holds the outputs and the checkpoint of a run on Spark; give another folder with --out")
+    kept = out / "local"
+    shutil.rmtree(kept, ignore_errors=True)
+    for name in sinks:
+        for part in part_files(out / name):
+            part.unlink()
+    running = run_locally(network, sources, sinks, kept, settings, temporary=not point_names(network))
+    return running, _watch(running, as_json)
 
 
 def control(
     checkpoint: Path = typer.Argument(help="The checkpoint of the run."),
-    wish: str = typer.Argument(help="pause, resume, step, stop, or show."),
+    command: str = typer.Argument(help="pause, resume, step, stop, or show."),
     trains: int = typer.Option(1, "--trains", "-n", help="For step: how many trains."),
 ) -> None:
-    """Steer a run from another shell: pause it, let it go on by a train, resume it, stop it.
+    """Control a run from another shell: pause it, let it go on by a train, resume it, stop it.
 
-    The wish takes effect between two trains, is logged with the next one, and stands until another is made.
+    A command takes effect between two trains, is logged with the next one, and stays in force until another is given.
     """
     from dataclasses import asdict
 
-    from arterial.engine.run.run import FOLDER
+    from arterial.engine.run.folder import FOLDER
     from arterial.engine.steering import control as engine
 
     folder = checkpoint / FOLDER
-    wishes = {
+    commands = {
         "pause": lambda: engine.pause(folder),
         "resume": lambda: engine.resume(folder),
         "step": lambda: engine.step(folder, trains),
         "stop": lambda: engine.stop(folder),
         "show": lambda: engine.read_control(folder),
     }
-    if wish not in wishes:
-        raise RunError(f"unknown command {wish!r}; expected one of: {', '.join(wishes)}")
+    if command not in commands:
+        raise RunError(f"unknown command {command!r}; expected one of: {', '.join(commands)}{near(command, commands)}")
     if not folder.is_dir():
         raise RunError(f"{checkpoint} is not the checkpoint of a run; expected the folder given as --checkpoint")
-    typer.echo(json.dumps(asdict(wishes[wish]())))
+    typer.echo(json.dumps(asdict(commands[command]())))
+
+
+def _sources(network: NetworkValue, given: list[str], speed: float | None) -> dict[str, Source]:
+    """What each source reads, at the speed that was asked for."""
+    from dataclasses import replace
+
+    from arterial.connectors.file_source import FileSource
+    from arterial.connectors.uri import source_from
+    from arterial.engine.run.binding import first_port
+
+    sources = {}
+    for name, where in _bindings(network, given).items():
+        source = source_from(where, name, network.streams[first_port(network, name)])
+        sources[name] = replace(source, speed=speed) if isinstance(source, FileSource) else source
+    return sources
 
 
 def _bindings(network: NetworkValue, given: list[str]) -> dict[str, str]:
@@ -116,6 +197,7 @@ def _bindings(network: NetworkValue, given: list[str]) -> dict[str, str]:
         if name not in names:
             raise RunError(
                 f"--source {text}: network {network.name!r} has no source {name!r}; it has: {', '.join(names)}"
+                + near(name, names)
             )
         bound[name] = path
     if missing := [name for name in names if name not in bound]:
@@ -124,7 +206,9 @@ def _bindings(network: NetworkValue, given: list[str]) -> dict[str, str]:
 
 
 def _watch(running: Run, as_json: bool) -> bool:
-    """Show how it goes until it is over; whether it was stopped by a signal."""
+    """Show its progress until it is over; whether it was stopped by a signal."""
+    for notice in running.notices:
+        sys.stderr.write(notice + "\n")
     asked: list[int] = []
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -187,11 +271,12 @@ def _table(said: dict[str, Any]) -> Table:
     return table
 
 
-def _tell_end(running: Run, out: Path, stopped: bool, as_json: bool) -> None:
+def _print_end(running: Run, out: Path, stopped: bool, as_json: bool, resumes: bool) -> None:
     said = running.statistics.describe()
     aside = f", {said['set_aside']:,} set aside ({running.checkpoint}/arterial/rejects)" if said["set_aside"] else ""
     if stopped and not running.ended:
-        text = f"stopped after step {said['step']}; the same command goes on from there"
+        then = "goes on from there" if resumes else "begins from the start"
+        text = f"stopped after step {said['step']}; the same command {then}"
     else:
         text = f"done: {said['tuples_in']:,} tuples in, {said['tuples_out']:,} out{aside}; outputs are in {out}"
     if not as_json:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from arterial.errors import DataError, RunError
+from arterial.errors import DataError, RunError, near
 
 if TYPE_CHECKING:
     from arterial.cli.sql_output import Teller
@@ -126,7 +126,7 @@ def _text(query: str, file: Path | None) -> str:
 
 def _files(asked: Query, sources: list[str], tables: list[str]) -> dict[str, tuple[Path, bool]]:
     """The file behind each name of FROM, and whether it is said to be a table."""
-    from arterial.sql.mistake import SqlError, near
+    from arterial.sql.mistake import SqlError
 
     names = list({one.name.lower(): one.name for one in reversed(asked.relations)}.values())[::-1]
     found: dict[str, tuple[Path, bool]] = {}
@@ -192,8 +192,6 @@ def _read_linear_road(path: Path) -> Input:
 
 
 def _check_wishes(wishes: Any, inputs: Mapping[str, Input]) -> None:
-    from arterial.sql.mistake import near
-
     for option, wish in (("object", wishes.object), ("x", wishes.x), ("y", wishes.y), ("time", wishes.time)):
         names = [name for one in inputs.values() for name in one.entry.schema.names]
         if wish is not None and wish.lower() not in {name.lower() for name in names}:

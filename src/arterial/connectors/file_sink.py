@@ -6,6 +6,7 @@ A step that is run again after a failure writes the same names with the same con
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -19,15 +20,19 @@ from arterial.network.schema import Schema
 from arterial.storage.place import put_in_place
 
 FORMATS = ("parquet", "csv")
+_PART = re.compile(r"part-\d{9}-\d{3}\.(parquet|csv)")
 
 
 @dataclass(frozen=True)
 class FileSink(Sink):
-    """Writes an output into a folder, as Parquet or CSV. `merge` puts all into one file beside it when the run ends."""
+    """Writes an output into a folder, as Parquet or CSV.
+
+    `merge` puts all into one file when the run ends: a path, or True for one beside the folder, of its name.
+    """
 
     folder: str | Path
     format: str = "parquet"
-    merge: bool = False
+    merge: bool | str | Path = False
     schema: Schema | None = None
 
     def bind(self, output: str, stream: Stream, folder: Path) -> FileSink:
@@ -35,13 +40,15 @@ class FileSink(Sink):
         if self.format not in FORMATS:
             raise RunError(f"output {output!r}: the format is {self.format!r}; expected one of {', '.join(FORMATS)}")
         own = Path(self.folder).absolute()
-        try:
-            own.mkdir(parents=True, exist_ok=True)
-        except OSError as trouble:
-            raise RunError(f"output {output!r}: cannot make the folder {own}: {trouble.strerror}") from None
-        if not os.access(own, os.W_OK):
-            raise RunError(f"output {output!r}: no permission to write to {own}")
-        return replace(self, folder=own, schema=stream.schema)
+        merged = self.merge if isinstance(self.merge, bool) else Path(self.merge).absolute()
+        for needed in (own,) if isinstance(merged, bool) else (own, merged.parent):
+            try:
+                needed.mkdir(parents=True, exist_ok=True)
+            except OSError as trouble:
+                raise RunError(f"output {output!r}: cannot make the folder {needed}: {trouble.strerror}") from None
+            if not os.access(needed, os.W_OK):
+                raise RunError(f"output {output!r}: no permission to write to {needed}")
+        return replace(self, folder=own, merge=merged, schema=stream.schema)
 
     def write(self, delivery: Delivery) -> None:
         """Write the step's file, if there is anything to write."""
@@ -51,18 +58,30 @@ class FileSink(Sink):
     def finish(self) -> None:
         """Merge the parts, if that is wanted."""
         if self.merge:
-            folder = Path(self.folder)
-            put_tuples(folder.with_name(f"{folder.name}.{self.format}"), self.read(), self.format)
+            put_tuples(self._merged, self.read(), self.format)
 
     def read(self) -> pl.DataFrame:
         """All tuples that were written so far."""
         assert self.schema is not None
-        return read_parts(Path(self.folder), self.format, self.schema)
+        folder = Path(self.folder)
+        if self.merge and not folder.exists():
+            return _read_file(self._merged, self.format, self.schema)
+        return read_parts(folder, self.format, self.schema)
+
+    @property
+    def _merged(self) -> Path:
+        folder = Path(self.folder)
+        return folder.with_name(f"{folder.name}.{self.format}") if isinstance(self.merge, bool) else Path(self.merge)
 
 
 def part_name(delivery: Delivery, suffix: str) -> str:
     """The name of the file of a step and slot; in the order of names, parts are in the order of steps."""
     return f"part-{delivery.step:09d}-{delivery.slot:03d}.{suffix}"
+
+
+def part_files(folder: Path) -> list[Path]:
+    """The files that a sink has put into a folder."""
+    return [path for path in folder.iterdir() if _PART.fullmatch(path.name)] if folder.is_dir() else []
 
 
 def put_tuples(path: Path, tuples: pl.DataFrame, suffix: str) -> None:
@@ -85,7 +104,9 @@ def put_tuples(path: Path, tuples: pl.DataFrame, suffix: str) -> None:
 
 def read_parts(folder: Path, suffix: str, schema: Schema) -> pl.DataFrame:
     """All parts in a folder, in the order of steps and slots."""
-    wanted = schema.polars()
-    paths = sorted(folder.glob(f"part-*.{suffix}"))
-    frames = [pl.read_csv(path, schema=wanted) if suffix == "csv" else pl.read_parquet(path) for path in paths]
+    frames = [_read_file(path, suffix, schema) for path in sorted(folder.glob(f"part-*.{suffix}"))]
     return pl.concat(frames) if frames else schema.empty()
+
+
+def _read_file(path: Path, suffix: str, schema: Schema) -> pl.DataFrame:
+    return pl.read_csv(path, schema=schema.polars()) if suffix == "csv" else pl.read_parquet(path)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from arterial.connectors.csv import clean_csv
+from arterial.connectors.frames import check_columns
 from arterial.connectors.pace import Pace
 from arterial.connectors.rejects import set_aside
 from arterial.connectors.source import Ask, Part, Progress, Source
@@ -156,21 +157,7 @@ def _check_columns(file: Path, schema: Schema) -> None:
         found = pl.read_parquet_schema(file)
     except (pl.exceptions.PolarsError, OSError) as trouble:
         raise DataError(f"{file}: cannot be read as Parquet: {str(trouble).splitlines()[0]}") from None
-    for column in schema:
-        if column.name not in found:
-            raise DataError(f"{file}: the column {column.name!r} is missing; it has: {', '.join(found)}")
-        kind, wanted = found[column.name], column.type
-        fits = (
-            kind.is_integer()
-            if wanted.is_integer
-            else kind.is_numeric()
-            if wanted is Type.FLOAT64
-            else kind == pl.Datetime
-            if wanted is Type.TIMESTAMP
-            else kind == wanted.polars
-        )
-        if not fits:
-            raise DataError(f"{file}: the column {column.name!r} is {kind}; expected {wanted}")
+    check_columns(found, schema, str(file))
 
 
 def _read_times(file: str, time: str) -> Any:

@@ -13,6 +13,7 @@ from arterial.network.box import Box
 from arterial.network.expression.function import Function
 from arterial.network.expression.tree import known_column
 from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.place import find, is_findable, place_of
 from arterial.network.relation import Relation
 from arterial.network.schema import Field, Schema, Type
 
@@ -62,11 +63,7 @@ def _box_to_data(box: Box) -> dict[str, Any]:
     data: dict[str, Any] = {"kind": box.kind}
     kind = type(box)
     if not _goes_by_word(kind):
-        if "<" in kind.__qualname__:
-            raise NetworkError(
-                f"box {box.name!r}: its class {kind.__qualname__} must stand at the top level of a module"
-            )
-        data["class"] = f"{kind.__module__}:{kind.__qualname__}"
+        data["class"] = _findable(place_of(kind), f"box {box.name!r}: its class")
     for field in dataclasses.fields(box):
         if field.name not in _FILLED_IN:
             data[field.name] = _to_data(getattr(box, field.name), f"box {box.name!r}, {field.name}")
@@ -91,13 +88,10 @@ def _kind(word: str, place: str | None, name: object) -> type[Box]:
                 f"box {name!r}: there is no kind of box {word!r}; expected one of {', '.join(sorted(known))}"
             )
         return known[word]
-    module, _, path = place.partition(":")
     try:
-        found: Any = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise NetworkError(f"box {name!r}: cannot find its class {place}: {error}") from None
+        found = find(place)
+    except NetworkError as mistake:
+        raise NetworkError(f"box {name!r}: cannot find its class: {mistake}") from None
     if not (isinstance(found, type) and issubclass(found, Box)):
         raise NetworkError(f"box {name!r}: {place} is not a box")
     return found
@@ -106,6 +100,14 @@ def _kind(word: str, place: str | None, name: object) -> type[Box]:
 def _goes_by_word(kind: type[Box]) -> bool:
     """Whether a reader knows the class by the word of its kind: it is in every process."""
     return kind.__module__ == f"arterial.boxes.{kind.kind}"
+
+
+def _findable(place: str, what: str) -> str:
+    if not is_findable(place):
+        raise NetworkError(
+            f"{what} {place} must be at the top level of a module to go to JSON, which has only its name"
+        )
+    return place
 
 
 def _to_data(value: Any, where: str) -> Any:
@@ -119,7 +121,11 @@ def _to_data(value: Any, where: str) -> Any:
         return {"schema": [[field.name, field.type.value] for field in value]}
     if isinstance(value, Function):
         produces = [[field.name, field.type.value] for field in value.produces]
-        return {"function": value.place, "reads": list(value.reads), "produces": produces}
+        return {
+            "function": _findable(value.place, f"{where}: the function"),
+            "reads": list(value.reads),
+            "produces": produces,
+        }
     if isinstance(value, datetime):
         moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
         return {"timestamp": (moment - _EPOCH) // timedelta(microseconds=1)}
@@ -137,7 +143,7 @@ def _from_data(data: Any) -> Any:
         return Relation(data["relation"], *(_from_data(data[key]) for key in ("schema", "key", "rows")))
     if "function" in data:
         produces = Schema(tuple(Field(name, Type(kind)) for name, kind in data["produces"]))
-        return Function(data["function"], tuple(data["reads"]), produces)
+        return Function.at(data["function"], tuple(data["reads"]), produces)
     if "timestamp" in data:
         return _EPOCH + timedelta(microseconds=data["timestamp"])
     if "type" in data:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from arterial.errors import near
 from arterial.network.schema import Type
 from arterial.sql.catalog import Catalog, StreamEntry, counts_alike
 from arterial.sql.characters import plain
 from arterial.sql.clauses import read_area
-from arterial.sql.mistake import Place, SqlError, near
+from arterial.sql.mistake import Place, SqlError
 from arterial.sql.names import SIGN, Names, Relation, Used, look_up
 from arterial.sql.parse import place_of_part
 from arterial.sql.query import (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from arterial.errors import ArterialError
@@ -53,10 +51,3 @@ def _closed(text: str, start: int, end: int) -> int:
             if text[at] == "\n":
                 break
     return end
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """A hint at the name that may have been meant, to end a message with."""
-    known = {one.lower(): one for one in names}
-    found = difflib.get_close_matches(name.lower(), known, 1)
-    return f"; did you mean {known[found[0]]!r}?" if found else ""

@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from arterial.errors import NetworkError
+from arterial.errors import NetworkError, near
 from arterial.network.expression.parser import Dialect, parse
 from arterial.network.expression.tree import Tree
 from arterial.network.schema import Field, Schema, Type
 from arterial.sql.catalog import Catalog, StreamEntry, TableEntry
-from arterial.sql.mistake import Place, SqlError, near
+from arterial.sql.mistake import Place, SqlError
 from arterial.sql.parse import place_of_part
 from arterial.sql.query import From, Query
 

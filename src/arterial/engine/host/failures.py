@@ -7,8 +7,9 @@ before it. The error then names the box and the tuple; or the tuple is set aside
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -19,6 +20,7 @@ from arterial.network.box import Box
 from arterial.network.network import NetworkValue
 from arterial.network.state import State
 from arterial.network.train import Train
+from arterial.storage.place import put_in_place
 
 FAIL = "fail"
 SET_ASIDE = "set aside"
@@ -76,6 +78,15 @@ def process_guarded(
             overlay.commit()
             return outputs
     raise BoxFailedError(network.name, Reject(box.name, "", f"it failed on {MOST_REJECTS} tuples of one train", None))
+
+
+def write_rejects(folder: Path, step: int, level: int, slot: int, rejects: Sequence[Reject]) -> None:
+    """Keep the tuples that were set aside in a step, as JSON lines; a step that is run again writes the same file."""
+    path = folder / f"part-{step:09d}-{level + 1:03d}-{slot:03d}.jsonl"
+    try:
+        put_in_place(path, "".join(reject.json() + "\n" for reject in rejects))
+    except OSError as trouble:
+        raise RunError(f"cannot write the tuples set aside to {path}: {trouble.strerror}") from None
 
 
 def _find(box: Box, trains: Mapping[str, Train], state: State, failure: Exception) -> tuple[Reject, dict[str, Train]]:

@@ -5,7 +5,7 @@ It has the same shards, levels and channels as the Spark host; only the state is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -26,19 +26,22 @@ class InProcess:
 
     `step` takes the next train of each source and returns what arrived at each output. A source puts its tuples in
     order, and what it is given are arrivals; the `ordered_sources` are given trains that are in order and complete.
+    A plan that was compiled before is run as it is.
     """
 
     def __init__(
         self,
-        network: NetworkValue,
+        network: NetworkValue | Plan,
         *,
         shards: int = 1,
         policy: str = FAIL,
         ordered_sources: Iterable[str] = (),
         split_sources: Iterable[str] = (),
     ) -> None:
-        waits = {box.name for box in network.boxes if not box.inputs} - {*ordered_sources, *split_sources}
-        self.plan: Plan = compile_network(network, shards, in_arrival_order=waits, split_sources=split_sources)
+        if isinstance(network, NetworkValue):
+            waits = {box.name for box in network.boxes if not box.inputs} - {*ordered_sources, *split_sources}
+            network = compile_network(network, shards, in_arrival_order=waits, split_sources=split_sources)
+        self.plan: Plan = network
         self.policy = policy
         self.rejects: list[Reject] = []
         self.counts: dict[str, Counts] = {}
@@ -46,22 +49,24 @@ class InProcess:
 
     def step(self, trains: Mapping[str, Train]) -> dict[str, Train]:
         """Run one train of each source through the network; the trains that arrived at outputs, by their names."""
-        shards = self.plan.shards
-        cut = {name: self._cut(name, train) for name, train in trains.items()}
-        outcomes: list[Outcome] = []
-        parcels: list[Parcel] = []
-        for slot in range(shards):
-            sources = {name: part[slot] for name, part in cut.items() if name not in self.plan.split_sources}
-            outcomes.append(self._run(HEAD, slot, [], sources))
-            parcels += outcomes[-1].parcels
+        outcomes = self.step_by_slot({name: self._cut(name, train) for name, train in trains.items()})
+        return self._gather([outcome for level in outcomes for outcome in level])
+
+    def step_by_slot(self, reads: Mapping[str, Sequence[Iterable[Train]]]) -> list[list[Outcome]]:
+        """Run one step on what each slot reads of each source; what came of it, by level and slot, the head first."""
+        slots, splits = range(self.plan.shards), self.plan.split_sources
+        whole = {name: parts for name, parts in reads.items() if name not in splits}
+        outcomes = [[self._run(HEAD, slot, [], _of_slot(whole, slot)) for slot in slots]]
+        parcels = [parcel for outcome in outcomes[0] for parcel in outcome.parcels]
         for level in self.plan.levels:
             numbers = {channel.number for channel in level.arrivals}
-            for slot in range(shards):
+            split = {name: reads[name] for name in splits} if level.number == 0 else {}
+            outcomes.append([])
+            for slot in slots:
                 arrived = [p for p in parcels if p.receiver == slot and p.channel in numbers]
-                sources = {name: cut[name][slot] for name in self.plan.split_sources} if level.number == 0 else {}
-                outcomes.append(self._run(level.number, slot, arrived, sources))
-            parcels += [parcel for outcome in outcomes[-shards:] for parcel in outcome.parcels]
-        return self._gather(outcomes)
+                outcomes[-1].append(self._run(level.number, slot, arrived, _of_slot(split, slot)))
+            parcels += [parcel for outcome in outcomes[-1] for parcel in outcome.parcels]
+        return outcomes
 
     def run(self, trains: Iterable[Mapping[str, Train]]) -> dict[str, pl.DataFrame]:
         """Run all steps; everything that arrived at each output."""
@@ -77,17 +82,16 @@ class InProcess:
             state = self._states[key] = MemoryState()
             state.chunks = {name: unpack_chunk(b"".join(pack_chunk(chunk))) for name, chunk in old.chunks.items()}
 
-    def _cut(self, source: str, train: Train) -> list[Train]:
+    def _cut(self, source: str, train: Train) -> list[list[Train]]:
         key = self.plan.source_keys[source] if source in self.plan.split_sources else None
         parts = split(train.tuples, key, self.plan.shards) if key else pieces(train.tuples, self.plan.shards)
-        return [Train(part, train.through) for part in parts]
+        return [[Train(part, train.through)] for part in parts]
 
-    def _run(self, level: int, slot: int, arrived: list[Parcel], sources: Mapping[str, Train]) -> Outcome:
+    def _run(self, level: int, slot: int, arrived: list[Parcel], sources: Mapping[str, Iterable[Train]]) -> Outcome:
         def state(box: str) -> MemoryState:
             return self._states.setdefault((slot, box), MemoryState())
 
-        read = {name: [train] for name, train in sources.items()}
-        return run_level(self.plan, level, slot, arrived, state, sources=read, policy=self.policy)
+        return run_level(self.plan, level, slot, arrived, state, sources=sources, policy=self.policy)
 
     def _gather(self, outcomes: list[Outcome]) -> dict[str, Train]:
         gathered: dict[str, list[Train]] = {}
@@ -111,6 +115,10 @@ class InProcess:
 
     def _fed_by(self, name: str) -> Port:
         return next(iter(self.plan.network.arrivals(self.plan.network.box(name)).values()))
+
+
+def _of_slot(reads: Mapping[str, Sequence[Iterable[Train]]], slot: int) -> dict[str, Iterable[Train]]:
+    return {name: parts[slot] for name, parts in reads.items()}
 
 
 def last(train: Train) -> Train:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ from arterial.connectors.sink import Sink
 from arterial.connectors.source import Source
 from arterial.connectors.table_sink import TableSink
 from arterial.engine.host.failures import POLICIES
-from arterial.errors import RunError
+from arterial.engine.plan.compile import compile_network
+from arterial.engine.plan.plan import Plan
+from arterial.errors import RunError, near
 from arterial.network.box import Stream
 from arterial.network.duration import units
 from arterial.network.network import NetworkValue, Port
@@ -27,7 +29,10 @@ def check_bindings(
     leave = [box.name for box in network.boxes if not box.outputs or box.keeping is not None]
     for what, names, given in (("source", enter, sources), ("output", leave, sinks)):
         if unknown := sorted(set(given) - set(names)):
-            raise RunError(f"network {network.name!r} has no {what} {', '.join(unknown)}; it has: {', '.join(names)}")
+            raise RunError(
+                f"network {network.name!r} has no {what} {', '.join(unknown)}; it has: {', '.join(names)}"
+                + near(unknown[0], names)
+            )
     if missing := sorted(set(enter) - set(sources)):
         raise RunError(f"network {network.name!r}: nothing stands behind the source {', '.join(missing)}")
     own = [name for name, source in sources.items() if isinstance(source, Source)]
@@ -47,7 +52,7 @@ def bind_sources(network: NetworkValue, sources: Mapping[str, Any], folder: Path
     bound = {}
     for name, source in sources.items():
         if isinstance(source, Source):
-            stream = network.streams[Port(name, network.box(name).outputs[0])]
+            stream = network.streams[first_port(network, name)]
             bound[name] = source.bind(name, stream.schema, stream.time, folder)
     return bound
 
@@ -62,6 +67,19 @@ def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], folder: Path) -
             retention = units(keeping.retention, stream.schema[stream.time], "retention")
             wanted[box.name] = TableSink(folder.parent / POINTS / box.name, retention, keeping.storage_key)
     return {name: sink.bind(name, _arriving(network, name), folder) for name, sink in wanted.items()}
+
+
+def plan_run(network: NetworkValue, shards: int, sources: Mapping[str, Source], unordered: Iterable[str] = ()) -> Plan:
+    """The plan for what stands behind the sources: some need to be put in order, some deliver by slot."""
+    waits = [*unordered, *(name for name, source in sources.items() if not source.ordered)]
+    plan = compile_network(network, shards, in_arrival_order=waits)
+    splits = [name for name, key in plan.source_keys.items() if sources[name].splits_by(key)]
+    return compile_network(network, shards, in_arrival_order=waits, split_sources=splits) if splits else plan
+
+
+def first_port(network: NetworkValue, source: str) -> Port:
+    """The port by which the stream of a source leaves."""
+    return Port(source, network.box(source).outputs[0])
 
 
 def _arriving(network: NetworkValue, box: str) -> Stream:

@@ -6,22 +6,22 @@ import tempfile
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from typing import IO, TYPE_CHECKING, Any
 
 from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sink import Delivery, Sink
 from arterial.connectors.source import Source
-from arterial.engine.host.failures import FAIL
-from arterial.engine.plan.compile import compile_network
-from arterial.engine.plan.plan import Plan
-from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings
+from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings, first_port, plan_run
+from arterial.engine.run.folder import FOLDER, make_folder, remove_unless_needed
+from arterial.engine.run.life import Run
 from arterial.engine.run.lock import lock_checkpoint, note_owner
 from arterial.engine.run.manifest import Made, check_manifest, write_manifest
+from arterial.engine.run.settings import Settings
 from arterial.engine.run.statistics import Statistics
 from arterial.engine.run.versions import check_successor, keep_network, kept_networks, offer
 from arterial.engine.spark.errors import as_run_error
@@ -37,33 +37,16 @@ from arterial.engine.steering import control
 from arterial.engine.steering.offsets import ENDED, STOPPED
 from arterial.engine.transport.rows import REPORT, unpack_report
 from arterial.engine.transport.tuples import unpack_tuples
-from arterial.errors import ArterialError, RunError
+from arterial.errors import RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import Train
-from arterial.storage.place import put_in_place, remove
+from arterial.storage.place import remove
 from arterial.storage.shared_memory import MemoryFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TRAIN_SIZE = 500_000
-FOLDER = "arterial"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a network is run."""
-
-    shards: int = 0
-    """How many shards; 0 means as many as Spark has cores. A checkpoint keeps the number it began with."""
-    train_size: int = TRAIN_SIZE
-    """About so many tuples of all sources together make a train, if so many wait."""
-    policy: str = FAIL
-    """What happens when a box fails on a tuple: `fail`, or `set aside`."""
-    interval: float = 0.0
-    """Seconds from the beginning of one step to that of the next, at least."""
-    only_available: bool = False
-    """With sources that are Spark's own: end when what was there at the start is read."""
+__all__ = ["FOLDER", "Run", "Settings", "SparkRun", "run", "warm_up"]
 
 
 def run(
@@ -74,15 +57,17 @@ def run(
     settings: Settings | None = None,
     *,
     spark: SparkSession | None = None,
-) -> Run:
+    temporary: bool = False,
+) -> SparkRun:
     """Start a network, or go on from its checkpoint.
 
     `sources` says what stands behind every source of the network, `sinks` what is behind its outputs; what reaches an
     output without a sink is counted and let go. A connection point is kept in the checkpoint unless a sink says where.
+    A `temporary` checkpoint is removed at the end, unless lines or tuples were set aside there.
     """
     settings = settings or Settings()
     check_bindings(network, sources, sinks, settings.policy, settings.train_size)
-    folder = _make_folder(Path(checkpoint).absolute())
+    folder = make_folder(checkpoint)
     lock = lock_checkpoint(folder)
     try:
         session = spark or spark_session(f"arterial {network.name}")
@@ -95,7 +80,7 @@ def run(
         ready = bind_sinks(network, sinks, folder)
         rejects, chunks = str(folder / "rejects"), str(folder / "chunks")
         work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, rejects, chunks, made.version)
-        return Run(work, made.levels, frames, folder, settings, session, lock)
+        return SparkRun(work, made.levels, frames, folder, settings, session, lock, temporary)
     except OSError as trouble:
         lock.close()
         raise as_run_error(trouble, folder) from None
@@ -104,8 +89,8 @@ def run(
         raise
 
 
-class Run:
-    """A running network."""
+class SparkRun(Run):
+    """A network that runs on Spark."""
 
     def __init__(
         self,
@@ -116,7 +101,10 @@ class Run:
         settings: Settings,
         session: SparkSession,
         lock: IO[str],
+        temporary: bool = False,
     ) -> None:
+        super().__init__()
+        self._temporary = temporary
         self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
         on_one_machine = str(session.sparkContext.master).startswith("local")
         self._memory = MemoryFolder.make("shipments") if on_one_machine else None
@@ -125,8 +113,7 @@ class Run:
         self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
         self._levels, self._works = levels, {work.version: work}
         self.notices = tuple(text for source in work.sources.values() for text in source.notices)
-        self._over = Event()
-        self._error: ArterialError | None = None
+        self._ended = False
         for marker in (ENDED, STOPPED):
             remove(folder / marker)
         control.switch(folder, work.version)
@@ -156,21 +143,14 @@ class Run:
         Thread(target=self._watch, name="arterial-watcher", daemon=True).start()
 
     @property
-    def active(self) -> bool:
-        """Whether it still runs."""
-        return not self._over.is_set()
-
-    @property
     def ended(self) -> bool:
         """Whether it came to the end of all sources."""
-        return (self._folder / ENDED).exists()
+        return self._ended or (self._folder / ENDED).exists()
 
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it is over; whether it is. Raises what ended it, if that was an error."""
-        over = self._over.wait(seconds)
-        if over and self._error is not None:
-            raise self._error
-        return over
+    @property
+    def sinks(self) -> Mapping[str, Sink]:
+        """The sinks of the outputs and connection points, by name."""
+        return self._work.sinks
 
     def stop(self, seconds: float = 60.0) -> None:
         """End it after the train at hand; after so many seconds, at once. It can be resumed either way."""
@@ -230,7 +210,7 @@ class Run:
         network = self.plan.network
         if self._frames:
             parts = [
-                source.rows(name, network.streams[_first_port(network, name)].schema, work)
+                source.rows(name, network.streams[first_port(network, name)].schema, work)
                 for name, source in self._frames.items()
             ]
             rows = reduce(lambda one, other: one.union(other), parts)
@@ -287,7 +267,8 @@ class Run:
             while not self._query.awaitTermination(0.05):  # type: ignore[arg-type]
                 if any((self._folder / marker).exists() for marker in (ENDED, STOPPED)):
                     self._query.stop()
-            if self.ended:
+            self._ended = self.ended
+            if self._ended:
                 for sink in self._work.sinks.values():
                     sink.finish()
         except Exception as trouble:
@@ -295,6 +276,8 @@ class Run:
         finally:
             self._clear_memory()
             self._lock.close()
+            if self._temporary:
+                remove_unless_needed(self._folder)
             self._over.set()
 
     def _clear_memory(self) -> None:
@@ -302,42 +285,13 @@ class Run:
             self._memory.remove()
 
 
-def plan_run(
-    network: NetworkValue, shards: int, sources: Mapping[str, Source], frames: Mapping[str, FrameSource] | None = None
-) -> Plan:
-    """The plan for what stands behind the sources: some need to be put in order, some deliver by slot."""
-    waits = [*(frames or {}), *(name for name, source in sources.items() if not source.ordered)]
-    plan = compile_network(network, shards, in_arrival_order=waits)
-    splits = [name for name, key in plan.source_keys.items() if sources[name].splits_by(key)]
-    return compile_network(network, shards, in_arrival_order=waits, split_sources=splits) if splits else plan
-
-
 def warm_up(network: NetworkValue, steps: int, *, shards: int = 0, spark: SparkSession | None = None) -> None:
     """Run a network on nothing for some steps, so that Spark's and the boxes' code is compiled before it counts."""
     sources: dict[str, Source] = {}
     for box in network.boxes:
         if not box.inputs:
-            stream = network.streams[_first_port(network, box.name)]
+            stream = network.streams[first_port(network, box.name)]
             sources[box.name] = MemorySource(Train(stream.schema.empty(), second) for second in range(steps))
     with tempfile.TemporaryDirectory(prefix="arterial-warm-up-") as folder:
         sinks: dict[str, Sink] = {box.name: MemorySink() for box in network.boxes if not box.outputs}
         run(network, sources, sinks, folder, Settings(shards=shards), spark=spark).wait()
-
-
-def _first_port(network: NetworkValue, source: str) -> Any:
-    box = network.box(source)
-    return next(port for port in network.streams if port.box == source and port.port == box.outputs[0])
-
-
-def _make_folder(checkpoint: Path) -> Path:
-    folder = checkpoint / FOLDER
-    try:
-        (folder / "rejects").mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{uuid.uuid4().hex}"
-        put_in_place(probe, b"")
-        remove(probe)
-    except OSError as trouble:
-        raise RunError(
-            f"cannot keep a checkpoint in {checkpoint}: {trouble.strerror}. Give a folder that can be written to."
-        ) from None
-    return folder

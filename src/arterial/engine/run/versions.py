@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from arterial.engine.plan.plan import Plan, Superbox
-from arterial.engine.spark.packed_work import PackedWork
+from arterial.engine.spark.packed_work import PackedWork, pickled
 from arterial.engine.spark.work import Work
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
@@ -49,12 +49,10 @@ def check_successor(old: Plan, new: Plan, levels: int) -> None:
 
 def keep_network(folder: Path, version: int, network: NetworkValue) -> None:
     """Keep a version of the network with the checkpoint, for steps that are run again."""
-    from pyspark import cloudpickle
-
     (folder / NETWORKS).mkdir(exist_ok=True)
     path = folder / NETWORKS / f"{version:04d}.pickle"
     if not path.exists():
-        put_in_place(path, cloudpickle.dumps(network), mode=PRIVATE)  # type: ignore[no-untyped-call]
+        put_in_place(path, pickled(network, network, {}, {}), mode=PRIVATE)
 
 
 def kept_networks(folder: Path) -> Mapping[int, NetworkValue]:

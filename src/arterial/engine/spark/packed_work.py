@@ -12,17 +12,20 @@ from __future__ import annotations
 import gc
 import shutil
 import sys
-import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arterial.errors import RunError
+from arterial.network.place import only_here
 from arterial.storage.place import PRIVATE, put_in_place
 
 if TYPE_CHECKING:
+    from arterial.connectors.sink import Sink
     from arterial.connectors.source import Source
     from arterial.engine.spark.work import Work
+    from arterial.network.network import NetworkValue
 
 ROW_SCHEMA = "slot int, packed binary"
 """A row of Spark: the integer that stands for a slot, and a shipment or a report."""
@@ -40,31 +43,28 @@ class PackedWork:
     version: int
     """The version that the run began with."""
     folder: str
+    path: tuple[str, ...] = ()
+    """Where the driver looks for a user's modules; workers on the same machine look there too."""
 
     @classmethod
     def of(cls, work: Work, checkpoint: Path) -> PackedWork:
         """Pickle it into the checkpoint, in the place of what earlier runs left there."""
-        from pyspark import cloudpickle
-
         folder = checkpoint / "works"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(exist_ok=True)
-        packed = cls(work.run, work.plan.shards, work.version, str(folder))
+        own = tuple(
+            str(Path(entry).absolute()) for entry in sys.path if not entry.startswith((sys.prefix, sys.base_prefix))
+        )
+        packed = cls(work.run, work.plan.shards, work.version, str(folder), own)
         packed.add(work)
-        sources: bytes = cloudpickle.dumps(dict(work.sources))  # type: ignore[no-untyped-call]
+        sources = pickled(dict(work.sources), work.plan.network, work.sources, {})
         put_in_place(packed._sources_file, sources, mode=PRIVATE)
         return packed
 
     def add(self, work: Work) -> None:
-        """Pickle a version of it, with the classes that only the user's script knows."""
-        from pyspark import cloudpickle
-
-        members = [*work.plan.network.boxes, *work.sources.values(), *work.sinks.values()]
-        for module in {type(member).__module__ for member in members}:
-            if _only_here(module):
-                cloudpickle.register_pickle_by_value(sys.modules[module])  # type: ignore[no-untyped-call]
-        pickled: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
-        put_in_place(self._file(work.version), pickled, mode=PRIVATE)
+        """Pickle a version of it."""
+        packed = pickled(work, work.plan.network, work.sources, work.sinks)
+        put_in_place(self._file(work.version), packed, mode=PRIVATE)
 
     def load(self, version: int | None = None) -> Work:
         """Unpickle a version; once in each process, so that what boxes prepare for themselves is kept."""
@@ -72,6 +72,7 @@ class PackedWork:
         if wanted not in _works:
             from pyspark import cloudpickle
 
+            self._extend_path()
             packed = self._file(wanted[1]).read_bytes()
             _works.clear()
             _works[wanted] = cloudpickle.loads(packed)
@@ -84,10 +85,14 @@ class PackedWork:
         if self.run not in _sources:
             from pyspark import cloudpickle
 
+            self._extend_path()
             packed = self._sources_file.read_bytes()
             _sources.clear()
             _sources[self.run] = cloudpickle.loads(packed)
         return _sources[self.run]
+
+    def _extend_path(self) -> None:
+        sys.path += [entry for entry in self.path if entry not in sys.path]
 
     def _file(self, version: int) -> Path:
         return Path(self.folder) / f"{version:04d}.pickle"
@@ -97,10 +102,40 @@ class PackedWork:
         return Path(self.folder) / "sources.pickle"
 
 
-def _only_here(module: str) -> bool:
-    """Whether a module is a user's own script, which workers cannot import: neither ours nor installed."""
-    if module.partition(".")[0] == "arterial" or module not in sys.modules:
-        return False
-    file = getattr(sys.modules[module], "__file__", None)
-    installed = [sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")]
-    return file is not None and not any(file.startswith(path) for path in installed)
+def pickled(value: object, network: NetworkValue, sources: Mapping[str, Source], sinks: Mapping[str, Sink]) -> bytes:
+    """Something of a run for other processes, with the classes and functions that only the user's own code defines."""
+    from pyspark import cloudpickle
+
+    from arterial.network.expression.function import functions_of
+
+    modules = {type(member).__module__ for member in (*network.boxes, *sources.values(), *sinks.values())}
+    modules |= {function.body.__module__ for box in network.boxes for function in functions_of(box)}
+    for module in (modules & sys.modules.keys()) - {"__main__"}:
+        if only_here(module):
+            cloudpickle.register_pickle_by_value(sys.modules[module])  # type: ignore[no-untyped-call]
+    try:
+        packed: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
+    except Exception as trouble:
+        where, cause = _culprit(network, sources, sinks) or ("its plan", trouble)
+        raise RunError(
+            f"network {network.name!r}: {where} cannot be sent to Spark's workers: {type(cause).__name__}: {cause}. "
+            "Open files and connections where they are used, or run it with local=True"
+        ) from None
+    return packed
+
+
+def _culprit(
+    network: NetworkValue, sources: Mapping[str, Source], sinks: Mapping[str, Sink]
+) -> tuple[str, Exception] | None:
+    """The first box, source or sink that cannot be pickled, and why."""
+    from pyspark import cloudpickle
+
+    boxes = {box.name: box for box in network.boxes}
+    groups: tuple[tuple[str, Mapping[str, object]], ...] = (("box", boxes), ("source", sources), ("sink of", sinks))
+    for what, members in groups:
+        for name, member in members.items():
+            try:
+                cloudpickle.dumps(member)  # type: ignore[no-untyped-call]
+            except Exception as cause:
+                return f"the {what} {name!r}", cause
+    return None

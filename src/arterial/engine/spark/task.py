@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from arterial.connectors.sink import Delivery
 from arterial.connectors.source import Part, Span
-from arterial.engine.host.failures import Reject
+from arterial.engine.host.failures import write_rejects
 from arterial.engine.host.level import Outcome, run_level
 from arterial.engine.plan.plan import HEAD
 from arterial.engine.spark.packed_work import PackedWork
@@ -22,11 +22,9 @@ from arterial.engine.transport.parcels import Parcel
 from arterial.engine.transport.rows import FRAME, REPORT, address_of, from_rows, pack_report, to_rows
 from arterial.engine.transport.shipments import Shipment
 from arterial.engine.transport.tuples import pack_tuples
-from arterial.errors import RunError
 from arterial.network.network import Port
 from arterial.network.state import MemoryState, State
 from arterial.network.train import Train
-from arterial.storage.place import put_in_place
 
 Row = tuple[int, bytes]
 """The integer that stands for a slot, and what goes there."""
@@ -120,7 +118,7 @@ def _hand_on(
         else:
             sink.write(delivery)
     if outcome.rejects:
-        _write_rejects(work, level, step, outcome.rejects)
+        write_rejects(Path(work.rejects), step.number, level, step.slot, outcome.rejects)
     rows += _shipments(work, level, step, outcome.parcels, spans or {})
     rows.append((work.keys[step.slot], pack_report(_report(level, step, outcome, began, said))))
     return rows
@@ -157,14 +155,6 @@ def _report(level: int, step: Step, outcome: Outcome, began: float, said: Mappin
         "worker": os.getpid(),
         **said,
     }
-
-
-def _write_rejects(work: Work, level: int, step: Step, rejects: list[Reject]) -> None:
-    path = Path(work.rejects) / f"part-{step.number:09d}-{level + 1:03d}-{step.slot:03d}.jsonl"
-    try:
-        put_in_place(path, "".join(reject.json() + "\n" for reject in rejects))
-    except OSError as trouble:
-        raise RunError(f"cannot write the tuples set aside to {path}: {trouble.strerror}") from None
 
 
 def _no_state(box: str) -> State:

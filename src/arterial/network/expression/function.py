@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,20 +11,39 @@ import polars as pl
 
 from arterial.errors import NetworkError, RunError
 from arterial.network.expression.tree import known_column
+from arterial.network.place import find, is_findable, only_here, place_of
 from arterial.network.schema import Field, Schema
 
 
 @dataclass(frozen=True)
 class Function:
-    """A Python function over columns, found again by its place ("module:name"), so that a network can go to JSON."""
+    """A Python function over columns, with its place ("module:name"), by which a network in JSON names it.
+
+    Sent to another process it is found there by its place if its module is installed; else its body is sent along.
+    """
 
     place: str
     reads: tuple[str, ...]
     produces: Schema
+    body: Callable[..., Any] = dataclasses.field(repr=False)
+
+    @classmethod
+    def at(cls, place: str, reads: tuple[str, ...], produces: Schema) -> Function:
+        """The function of that place, which declares to read and produce these columns."""
+        found = find(place)
+        body = found.body if isinstance(found, Function) else found
+        if not callable(body):
+            raise NetworkError(f"{place} is a {type(found).__name__}; expected a function made with @function")
+        return cls(place, reads, produces, body)
 
     def __call__(self, *columns: Any) -> Any:
         """What the function itself gives."""
-        return _body(self.place)(*columns)
+        return self.body(*columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if is_findable(self.place) and not only_here(self.body.__module__):
+            return Function.at, (self.place, self.reads, self.produces)
+        return Function, (self.place, self.reads, self.produces, self.body)
 
     def check(self, schema: Schema) -> None:
         """Raise unless the stream has what it reads."""
@@ -53,23 +72,27 @@ def function(
     In a Map it returns as many values as it gets, for each column that it produces: a Series, or a tuple of them. In a
     Filter it produces one bool. As an aggregate it gets the tuples of a window and returns one value, or a tuple.
     `produces` may be a single type: the column is then named by whoever uses the function.
+
+    Any function will do, also one of a script, of a notebook cell or inside of another function. Only JSON, which names
+    it by its place, requires the top level of a module.
     """
 
     def decorate(body: Callable[..., Any]) -> Function:
-        place = f"{body.__module__}:{body.__qualname__}"
-        if "<" in place:
-            raise NetworkError(
-                f"the function {place} must stand at the top level of a module, to be found again by name"
-            )
+        if not (callable(body) and hasattr(body, "__qualname__")):
+            raise NetworkError(f"@function expected a function, got {body!r}; wrap it in one with def")
         if isinstance(produces, str) or produces in (int, float, bool, str):
             schema = Schema((Field("", Schema.of({"value": produces})["value"]),))
         else:
             schema = Schema.of(produces)
-        made = Function(place, tuple(reads), schema)
-        _BODIES[place] = body
-        return made
+        return Function(place_of(body), tuple(reads), schema, body)
 
     return decorate
+
+
+def functions_of(box: Any) -> Iterator[Function]:
+    """The functions among the settings of a box."""
+    for setting in dataclasses.fields(box):
+        yield from _functions_in(getattr(box, setting.name))
 
 
 def call_on_columns(function: Function, box: str, tuples: pl.DataFrame) -> list[pl.Series]:
@@ -102,9 +125,6 @@ def call_on_window(function: Function, box: str, window: pl.DataFrame) -> tuple[
         raise TupleError(box, window.row(-1, named=True), error) from error
 
 
-_BODIES: dict[str, Callable[..., Any]] = {}
-
-
 def _call(function: Function, tuples: pl.DataFrame) -> list[pl.Series]:
     result = function(*(tuples[name] for name in function.reads))
     columns = result if isinstance(result, tuple) else (result,)
@@ -119,16 +139,14 @@ def _call(function: Function, tuples: pl.DataFrame) -> list[pl.Series]:
     return made
 
 
-def _body(place: str) -> Callable[..., Any]:
-    if place not in _BODIES:
-        module, _, name = place.partition(":")
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise NetworkError(f"cannot import the module of the function {place}: {error}") from None
-        if place not in _BODIES:
-            raise NetworkError(f"the module {module} has no function {name!r} made with @function")
-    return _BODIES[place]
+def _functions_in(value: Any) -> Iterator[Function]:
+    if isinstance(value, Function):
+        yield value
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from _functions_in(part)
+    elif isinstance(value, Mapping):
+        yield from _functions_in(tuple(value.values()))
 
 
 def _tuple_error(box: str, values: Mapping[str, Any], error: str) -> TupleError:

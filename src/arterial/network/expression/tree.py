@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from arterial.errors import NetworkError
+from arterial.errors import NetworkError, near
 from arterial.network.schema import Type
 
 
@@ -63,9 +62,7 @@ def known_column(name: str, names: Iterable[str], of: str = "the stream") -> str
         return name
     if not isinstance(name, str):
         raise NetworkError(f"expected the name of a column of {of}, got {name!r}; it has: {', '.join(names)}")
-    near = difflib.get_close_matches(name, names, 1) or [n for n in names if n.lower() == name.lower()][:1]
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise NetworkError(f"there is no column {name!r} in {of}; it has: {', '.join(names)}{hint}")
+    raise NetworkError(f"there is no column {name!r} in {of}; it has: {', '.join(names)}{near(name, names)}")
 
 
 def common_type(types: Iterable[Type | None], what: str) -> Type | None:

@@ -1,0 +1,114 @@
+"""Frames and lists in memory as tuples of a source: Polars, pandas, Arrow, all that has Arrow's PyCapsule interface.
+
+Their columns are checked against the source's schema, as those of files are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from arterial.connectors.memory_source import ArrivingSource, MemorySource
+from arterial.errors import DataError, near
+from arterial.network.box import Stream
+from arterial.network.schema import Schema, Type
+from arterial.network.train import BEGIN, END, Train
+
+TRAIN_SIZE = 500_000
+"""About so many tuples of a frame make a train."""
+
+
+def is_frame(value: object) -> bool:
+    """Whether a value can be read as tuples: a frame, or a list of mappings."""
+    if isinstance(value, pl.DataFrame | pl.LazyFrame) or hasattr(value, "__dataframe__"):
+        return True
+    if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"):
+        return True
+    return isinstance(value, list | tuple) and all(isinstance(row, Mapping) for row in value)
+
+
+def frame_source(value: Any, name: str, stream: Stream, size: int = TRAIN_SIZE) -> MemorySource:
+    """A frame as a source. If it is not in the order of its time, the network's source box puts it in order."""
+    tuples = frame_from(value, stream.schema, f"source {name!r}")
+    times = tuples[stream.time].to_physical().cast(pl.Int64)
+    if times.null_count() or not times.is_sorted():
+        starts = range(0, max(tuples.height, 1), size)
+        return ArrivingSource(Train(tuples.slice(start, size), BEGIN) for start in starts)
+    return MemorySource(_ordered_trains(tuples, times.to_numpy(), size))
+
+
+def frame_from(value: Any, schema: Schema, where: str) -> pl.DataFrame:
+    """The columns of a schema out of a frame, or of tuples as mappings; raises unless they fit."""
+    if isinstance(value, list | tuple):
+        return _from_tuples(value, schema, where)
+    if isinstance(value, pl.LazyFrame):
+        value = value.collect()
+    try:
+        frame = value if isinstance(value, pl.DataFrame) else pl.DataFrame(value)
+    except Exception as trouble:
+        raise DataError(f"{where}: a {type(value).__name__} cannot be read as a frame: {trouble}") from None
+    check_columns(frame.schema, schema, where)
+    try:
+        return frame.select(pl.col(column.name).cast(column.type.polars) for column in schema)
+    except pl.exceptions.PolarsError as trouble:
+        raise DataError(f"{where}: {_first_line(trouble)}; expected {schema}") from None
+
+
+def check_columns(found: Mapping[str, pl.DataType], schema: Schema, where: str) -> None:
+    """Raise unless these columns have all that the schema asks for, with types that fit."""
+    for column in schema:
+        if column.name not in found:
+            raise DataError(
+                f"{where}: the column {column.name!r} is missing; it has: {', '.join(found)}{near(column.name, found)}"
+            )
+        kind, wanted = found[column.name], column.type
+        if not _fits(kind, wanted):
+            raise DataError(f"{where}: the column {column.name!r} is {kind}; expected {wanted}")
+
+
+def _fits(kind: pl.DataType, wanted: Type) -> bool:
+    if kind == pl.Null:
+        return True
+    if wanted.is_integer:
+        return kind.is_integer()
+    if wanted is Type.FLOAT64:
+        return kind.is_numeric()
+    if wanted is Type.STRING:
+        return kind in (pl.String, pl.Categorical, pl.Enum)
+    return kind == pl.Datetime if wanted is Type.TIMESTAMP else kind == wanted.polars
+
+
+def _from_tuples(tuples: Sequence[Mapping[str, Any]], schema: Schema, where: str) -> pl.DataFrame:
+    names = schema.names
+    known = set(names)
+    for number, values in enumerate(tuples):
+        if unknown := [name for name in values if name not in known]:
+            raise DataError(
+                f"{where}: tuple {number} has an unknown column {unknown[0]!r}; expected: {', '.join(names)}"
+                + near(str(unknown[0]), names)
+            )
+    try:
+        return pl.DataFrame(
+            [[values.get(name) for name in names] for values in tuples], schema=schema.polars(), orient="row"
+        )
+    except (TypeError, OverflowError, pl.exceptions.PolarsError) as trouble:
+        raise DataError(f"{where}: {_first_line(trouble)}; expected {schema}") from None
+
+
+def _ordered_trains(tuples: pl.DataFrame, times: Any, size: int) -> list[Train]:
+    """Trains of about so many tuples; an instant is never cut."""
+    ends = [*(int(np.searchsorted(times, times[end])) for end in range(size, len(times), size)), len(times)]
+    trains, begin = [], 0
+    for end in dict.fromkeys(ends):
+        if end > begin or end == len(times):
+            through = END if end == len(times) else int(times[end]) - 1
+            trains.append(Train(tuples.slice(begin, end - begin), through))
+            begin = end
+    return trains
+
+
+def _first_line(trouble: Exception) -> str:
+    return (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]

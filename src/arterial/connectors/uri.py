@@ -1,0 +1,91 @@
+"""What a user names as a source or an output becomes a `Source` or a `Sink`; the one place that knows URI schemes.
+
+A new system adds its scheme to `SOURCES` or `SINKS`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from arterial.connectors.file_sink import FORMATS, FileSink
+from arterial.connectors.file_source import FileSource
+from arterial.connectors.frames import frame_source, is_frame
+from arterial.connectors.sink import Sink
+from arterial.connectors.source import Source
+from arterial.errors import RunError, near
+from arterial.network.box import Stream
+
+PathLike = str | os.PathLike[str]
+
+SOURCES: Mapping[str, Callable[[str], Source]] = {"file": lambda uri: FileSource(_path(uri))}
+"""What makes a source of a URI, by its scheme."""
+
+SINKS: Mapping[str, Callable[[str, Path], Sink]] = {"file": lambda uri, parts: _file_sink(_path(uri), parts)}
+"""What makes a sink of a URI and a folder for its parts, by its scheme."""
+
+
+def source_from(value: Any, name: str, stream: Stream) -> Source:
+    """The source that a user means by a value: a path, a URI, a frame, a list of tuples, or a `Source`."""
+    if isinstance(value, Source):
+        return value
+    if isinstance(value, str | os.PathLike):
+        scheme, text = _scheme(value, f"source {name!r}", SOURCES)
+        return SOURCES[scheme](text) if scheme else FileSource(text)
+    if is_frame(value):
+        return frame_source(value, name, stream)
+    raise RunError(
+        f"source {name!r}: got a {type(value).__name__}; expected a path, a URI ({_known(SOURCES)}), a frame of "
+        "Polars, pandas or Arrow, a list of tuples as dicts, or a Source"
+    )
+
+
+def sink_from(value: Any, name: str, parts: Path) -> Sink:
+    """The sink that a user means by a value: a path, a URI or a `Sink`.
+
+    A path that ends in .parquet or .csv is one file, made at the end of what is kept in the folder `parts` until then;
+    any other path is a folder.
+    """
+    if isinstance(value, Sink):
+        return value
+    if isinstance(value, str | os.PathLike):
+        scheme, text = _scheme(value, f"output {name!r}", SINKS)
+        return SINKS[scheme](text, parts) if scheme else _file_sink(Path(text), parts)
+    raise RunError(
+        f"output {name!r}: got a {type(value).__name__}; expected the path of a .parquet or .csv file or of a folder, "
+        f"a URI ({_known(SINKS)}), a Sink, or a function for Spark's frames"
+    )
+
+
+def _scheme(value: PathLike, where: str, known: Mapping[str, object]) -> tuple[str, str]:
+    """The scheme of a URI and its text; an empty scheme for a path."""
+    text = os.fspath(value)
+    scheme, sign, _ = text.partition("://")
+    if not sign:
+        return "", text
+    if scheme.lower() not in known:
+        raise RunError(
+            f"{where}: {text}: unknown scheme {scheme!r}; expected {_known(known)}, or a path{near(scheme, known)}"
+        )
+    return scheme.lower(), text
+
+
+def _known(schemes: Mapping[str, object]) -> str:
+    return ", ".join(f"{scheme}://" for scheme in schemes)
+
+
+def _path(uri: str) -> Path:
+    parts = urlsplit(uri)
+    if parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
+        raise RunError(f"{uri}: expected file:///PATH, without a host and without options")
+    return Path(unquote(parts.path))
+
+
+def _file_sink(path: Path, parts: Path) -> FileSink:
+    suffix = path.suffix.removeprefix(".").lower()
+    if suffix in FORMATS:
+        return FileSink(parts, suffix, merge=path)
+    return FileSink(path)

@@ -1,0 +1,48 @@
+"""The folder of a run inside its checkpoint: made, checked, and removed where it was only temporary."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from arterial.errors import RunError
+from arterial.storage.place import put_in_place, remove
+
+FOLDER = "arterial"
+
+
+def make_folder(checkpoint: str | Path) -> Path:
+    """The run's own folder in its checkpoint."""
+    folder = Path(checkpoint).absolute() / FOLDER
+    try:
+        (folder / "rejects").mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{uuid.uuid4().hex}"
+        put_in_place(probe, b"")
+        remove(probe)
+    except OSError as trouble:
+        raise RunError(
+            f"cannot keep a checkpoint in {checkpoint}: {trouble.strerror}. Give a folder that can be written to."
+        ) from None
+    return folder
+
+
+@contextmanager
+def checkpoint_or_temporary(checkpoint: str | Path | None) -> Iterator[Path]:
+    """The checkpoint, or a new temporary folder, which is removed if the run cannot be started."""
+    folder = Path(checkpoint or tempfile.mkdtemp(prefix="arterial-run-"))
+    try:
+        yield folder
+    except BaseException:
+        if checkpoint is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def remove_unless_needed(folder: Path) -> None:
+    """Remove a temporary checkpoint; it stays if lines or tuples were set aside there, for the user to look at."""
+    if not any(folder.rglob("*.jsonl")):
+        shutil.rmtree(folder.parent, ignore_errors=True)

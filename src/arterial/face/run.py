@@ -1,0 +1,62 @@
+"""Runs a network on Spark, or in this process, with whatever a user names as its sources and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arterial.engine.run.folder import FOLDER, checkpoint_or_temporary
+from arterial.engine.run.life import Run
+from arterial.engine.run.manifest import MANIFEST
+from arterial.engine.run.settings import Settings
+from arterial.errors import RunError
+from arterial.face.bindings import check_names, refuse_old_parts, sinks_from, sources_from, value_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from arterial.drawing import Network
+    from arterial.network.network import NetworkValue
+
+
+def run(
+    network: Network | NetworkValue,
+    bindings: Mapping[str, Any] | None = None,
+    /,
+    *,
+    checkpoint: str | Path | None = None,
+    settings: Settings | None = None,
+    local: bool = False,
+    spark: SparkSession | None = None,
+    **more: Any,
+) -> Run:
+    """Start a network on Spark; keywords (or a mapping) name what is behind its sources and outputs.
+
+    A source is a path or URI of Parquet or CSV files, a frame (Polars, pandas, Arrow, a streaming DataFrame of Spark),
+    a list of tuples as dicts, or a `Source`. An output is the path of one .parquet or .csv file, which is written when
+    the run ends, a folder, a `Sink`, a function `write(frame, step)` for Spark's frames, or None to let its tuples go.
+    An output that is not named is kept in memory: `run["alerts"]` reads it.
+
+    With a `checkpoint` the same call goes on where the run stopped. Without one it begins from the start every time.
+    `local` runs it in this process without Spark, with the same plan and the same outputs; it keeps no checkpoint.
+    """
+    value = value_of(network)
+    given = {**(bindings or {}), **more}
+    check_names(value, given, outputs=True)
+    if local and (checkpoint is not None or spark is not None):
+        raise RunError(
+            "a local run keeps no checkpoint and needs no Spark; leave out checkpoint= and spark=, or local="
+        )
+    temporary = checkpoint is None
+    with checkpoint_or_temporary(checkpoint) as folder:
+        sources, sinks = sources_from(value, given), sinks_from(value, given, folder)
+        if not (folder / FOLDER / MANIFEST).exists():
+            refuse_old_parts(sinks)
+        if local:
+            from arterial.engine.run.local import run_locally
+
+            return run_locally(value, sources, sinks, folder, settings, temporary=temporary)
+        from arterial.engine.run.run import run as start
+
+        return start(value, sources, sinks, folder, settings, spark=spark, temporary=temporary)
