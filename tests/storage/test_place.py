@@ -100,6 +100,11 @@ def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
     with draft_folder(tmp_path / "data") as folder:
         name = folder.name
     (tmp_path / name).mkdir()
+    (tmp_path / name / "half").touch()
+    remove_drafts(tmp_path, "dat")
+    assert len(list(tmp_path.iterdir())) == 3
+    remove_drafts(tmp_path, "data")
+    assert not (tmp_path / name).exists()
     remove_drafts(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -6,6 +6,7 @@ renamed. All files that must survive a crash are written and removed here and in
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -90,9 +91,12 @@ def rename(draft: Path, path: Path) -> None:
         draft.replace(path)
 
 
-def remove_drafts(folder: Path) -> None:
-    """Remove the drafts that killed processes left in a folder; only for the one process that writes there."""
-    for draft in folder.glob(f".*{_SUFFIX}"):
+def remove_drafts(folder: Path, name: str = "") -> None:
+    """Remove the drafts, all or those of one name, that killed processes left in a folder.
+
+    Only for who is alone in writing there, or to that name: the draft of a process that is at work would go too.
+    """
+    for draft in folder.glob(f".{glob.escape(name)}.*{_SUFFIX}" if name else f".*{_SUFFIX}"):
         if draft.is_dir():
             shutil.rmtree(draft, ignore_errors=True)
         else:

@@ -15,7 +15,7 @@ from arterial.linearroad.data.dataset import Data
 from arterial.linearroad.data.event_files import CITY_FILE, CSV_FILE, new_data_set, write_city, writing
 from arterial.linearroad.data.event_sources import Sources, is_data_set
 from arterial.linearroad.semantics.city import MINUTE_SECONDS
-from arterial.storage.place import draft_folder, rename
+from arterial.storage.place import draft_folder, remove_drafts, rename
 
 FORMATS = ("parquet", "csv")
 
@@ -61,6 +61,7 @@ def replacing(out: Path) -> Iterator[Path]:
     """A folder to write to, which becomes `out` if all went well (or its flat file does, for a name in .csv)."""
     with ExitStack() as stack:
         with writing(out):
+            remove_drafts(out.parent, out.name)
             partial = stack.enter_context(draft_folder(out))
         yield partial
         with writing(out):

@@ -32,7 +32,7 @@ from arterial.linearroad.history.tasks import (
 )
 from arterial.linearroad.history.travel_time import CARS_SUM, LAV_ROWS, LAV_SUM, ROWS
 from arterial.linearroad.semantics.city import HISTORY_DAYS, LAST_EXPENDITURE_DAY
-from arterial.storage.place import draft_folder, rename
+from arterial.storage.place import draft_folder, remove_drafts, rename
 from arterial.version import __version__
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ def make_history(
             f"{out} already holds a history ({there[0].name}). Give --force to replace it, or another folder."
         )
     try:
-        with draft_folder(out / FOLDER) as draft:
+        remove_drafts(out, "history")
+        with draft_folder(out / "history") as draft:
             (draft / FOLDER).mkdir()
             tasks = [] if wanted.segments else plan_segments(wanted.xways, draft, seed, form)
             tasks += [] if wanted.tolls else plan_tolls(wanted.vid, wanted.xway, draft, seed, form)

@@ -82,7 +82,7 @@ def prepare(
     """Read a file of events into a folder, unless that was done before; what is no event goes to `rejects`."""
     if not (folder / ABOUT).exists():
         try:
-            remove_drafts(folder.parent)
+            remove_drafts(folder.parent, folder.name)
             with draft_folder(folder) as draft:
                 reading = _Reading(draft, Rejects(rejects), timeout)
                 for block in read_events(events, space=space):
