@@ -1,4 +1,4 @@
-"""Random cities, denser and dirtier than those of `tests.linearroad.cities`: real tolls, broken and double trips."""
+"""Random cities that are denser and dirtier than others: real tolls, broken and double trips."""
 
 from __future__ import annotations
 
