@@ -91,7 +91,7 @@ def _named() -> Iterator[tuple[str, str]]:
 
 def _glossary() -> set[str]:
     """The words of the glossary; of a phrase such as "shared memory" its single words too."""
-    return {_singular(word) for phrase in _glossary_words() for word in [phrase, *re.split("[ -]", phrase)]}
+    return {_singular(word.lower()) for phrase in _glossary_words() for word in [phrase, *re.split("[ -]", phrase)]}
 
 
 def _glossary_words() -> list[str]:

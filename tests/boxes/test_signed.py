@@ -108,7 +108,7 @@ def test_mistakes() -> None:
     assert "the sign of a signed stream" in refused(lambda s: s.filter("f", "sign > 0"))
     assert "the time of a signed stream" in refused(lambda s: s.filter("f", "time > 0"))
     assert "the time of a signed stream" in refused(lambda s: s.map("m", y="time // 60"))
-    assert "stays by itself" in refused(lambda s: s.map("m", sign="cast(1 as int8)"))
+    assert "stays as it is" in refused(lambda s: s.map("m", sign="cast(1 as int8)"))
     assert "cannot become 'x'" in refused(lambda s: s.map("m", time_column="x"))
     assert "the sign of a signed stream" in refused(lambda s: s.group_by("sign"))
     assert "needs an int8 column 'sign'" in refused(lambda s: s.network.source("t", {"time": int}, signed=True))
