@@ -218,6 +218,8 @@ def test_a_file_that_grows_with_every_step(spark: SparkSession, tmp_path: Path) 
         source = {"in": MemorySource([step["in"] for step in steps])}
         return run(network, source, {"out": CsvLines(AppendedFiles({"0": out}))}, tmp_path / "c", TWO, spark=spark)
 
+    (tmp_path / "c" / "arterial").mkdir(parents=True)
+    control.pause(tmp_path / "c" / "arterial")
     running = start()
     running.step(3)
     _until(lambda: running.statistics.steps == 3)
