@@ -20,9 +20,10 @@ import polars as pl
 from arterial.boxes.group_by import GroupBy
 from arterial.boxes.output import Output
 from arterial.boxes.source import Source
+from arterial.connectors.frames import frame_from
 from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
-from arterial.errors import ArterialError
+from arterial.errors import ArterialError, NetworkError, near
 from arterial.network.box import SIGN, Box, Stream
 from arterial.network.network import NetworkValue, Port
 from arterial.network.schema import Schema
@@ -66,11 +67,9 @@ class ListSink:
         self.tuples.setdefault(output, []).extend(train.tuples.to_dicts())
 
 
-def frame(tuples: Tuples, schema: Schema) -> pl.DataFrame:
-    """Tuples as the columns of a train."""
-    return pl.DataFrame(
-        [[values.get(name) for name in schema.names] for values in tuples], schema=schema.polars(), orient="row"
-    )
+def frame(tuples: Tuples, schema: Schema, where: str = "frame") -> pl.DataFrame:
+    """Tuples as the columns of a train. What a tuple lacks is null; a column that the schema lacks is an error."""
+    return frame_from(list(tuples), schema, where)
 
 
 def run(
@@ -112,6 +111,7 @@ def check_network(
     The first try is one train in one shard; the others are cut into up to so many `trains`, at random places.
     """
     value = network.value if isinstance(network, Network) else network
+    steps(value, arrivals, trains=1)  # raises what is wrong with the tuples before the interpreter meets it
     expected = interpret(value, arrivals, meanings)
     _compare(value, arrivals, expected, "the interpreter", tries, trains, seed)
 
@@ -130,6 +130,10 @@ def check_box(
     With its `meaning` (a function like those of `arterial.reference`) it is compared with that; else with itself, on
     one train in one shard. The tuples come in the order of their time, where their stream has one.
     """
+    for what, given in (("tuples", inputs), ("streams", streams)):
+        if set(given) != set(box.inputs):
+            expected, got = ", ".join(box.inputs), ", ".join(given) or "none"
+            raise NetworkError(f"box {box.name!r}: expected {what} for its inputs {expected}; got them for {got}")
     net = Network("check")
     handles: dict[str, StreamHandle] = {}
     arrivals: dict[str, Tuples] = {}
@@ -230,7 +234,15 @@ def _steps(
 ) -> Iterator[dict[str, Train]]:
     """Trains of every source, cut at random places, sometimes with a promise about what is complete."""
     sources = {box.name: network.streams[Port(box.name, box.outputs[0])] for box in network.boxes if not box.inputs}
-    frames = {name: frame(arrivals.get(name, ()), stream.schema) for name, stream in sources.items()}
+    for name in arrivals:
+        if name not in sources:
+            raise NetworkError(
+                f"network {network.name!r} has no source {name!r}; it has: {', '.join(sources)}{near(name, sources)}"
+            )
+    frames = {
+        name: frame(arrivals.get(name, ()), stream.schema, f"network {network.name!r}, source {name!r}")
+        for name, stream in sources.items()
+    }
     cuts = {
         name: [0, *sorted(chance.randint(0, tuples.height) for _ in range(trains - 1)), tuples.height]
         for name, tuples in frames.items()

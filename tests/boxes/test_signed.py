@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from arterial import Network
+from arterial.boxes.source import Source
 from arterial.drawing import StreamHandle
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
@@ -30,8 +31,13 @@ def rows(draw: Callable[[StreamHandle], StreamHandle]) -> list[tuple[Any, ...]]:
     made = draw(source(net))
     assert made.type.signed
     made.output("o")
-    check_network(net, {"s": TUPLES, "plain": TUPLES})
-    return [tuple(row.values()) for row in run(net, {"s": TUPLES, "plain": TUPLES})["o"]]
+    arrivals = {
+        box.name: [{name: values[name] for name in box.schema.names} for values in TUPLES]
+        for box in net.value.boxes
+        if isinstance(box, Source) and box.name in ("s", "plain")
+    }
+    check_network(net, arrivals)
+    return [tuple(row.values()) for row in run(net, arrivals)["o"]]
 
 
 def refused(draw: Callable[[StreamHandle], Any]) -> str:

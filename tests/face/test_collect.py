@@ -1,0 +1,137 @@
+"""`arterial.collect`: frames in, frames out, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import arterial as art
+
+FRAME = pl.DataFrame({"time": [0, 5, 4, 70, 1], "vehicle": [1] * 5, "speed": [120, 130, 140, 150, 500]})
+ALERTS = [(1, 59, 140), (1, 119, 150)]
+
+
+def speeding() -> art.Network:
+    net = art.Network("speeding")
+    reports = net.source("reports", {"time": int, "vehicle": "int32", "speed": int}, disorder=2)
+    fast = reports.filter("fast", "speed > 100").group_by("vehicle")
+    fast.tumble("per_minute", every="1 minute", peak="max(speed)").output("alerts")
+    reports.late.output("late")
+    return net
+
+
+class Capsules:
+    """Nothing but Arrow's PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return FRAME.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda: FRAME,
+        FRAME.lazy,
+        FRAME.to_pandas,
+        FRAME.to_arrow,
+        lambda: FRAME.to_arrow().to_batches()[0],
+        Capsules,
+        FRAME.to_dicts,
+        lambda: art.ArrivingSource([art.Train(FRAME.with_columns(pl.col("vehicle").cast(pl.Int32)), art.BEGIN)]),
+    ],
+)
+def test_any_frame_out_of_order_within_the_disorder(given: Callable[[], Any]) -> None:
+    got = art.collect(speeding(), reports=given())
+    assert list(got) == ["alerts", "late"]
+    assert got["alerts"].rows() == ALERTS
+    assert got["late"].to_dicts() == [{"time": 1, "vehicle": 1, "speed": 500}]
+
+
+def test_results_speak_arrow() -> None:
+    table = pa.table(art.collect(speeding(), {"reports": FRAME})["alerts"])
+    assert table.column("peak").to_pylist() == [140, 150]
+
+
+def test_files(tmp_path: Path) -> None:
+    FRAME.head(2).write_csv(tmp_path / "my reports.csv")
+    path = tmp_path / "my reports.csv"
+    for value in (path, str(path), path.as_uri(), art.FileSource(path)):
+        assert art.collect(speeding(), reports=value)["alerts"].rows() == [(1, 59, 130)]
+
+
+def test_lines_that_do_not_fit_are_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "reports.csv"
+    path.write_text("time,vehicle,speed\n0,1,120\n5,one,130\n")
+    with pytest.warns(UserWarning, match=r"1 line\(s\) do not fit and were set aside: (.*)") as warned:
+        assert art.collect(speeding(), reports=path)["alerts"].rows() == [(1, 59, 120)]
+    kept = Path(str(warned[0].message).rpartition(": ")[2])
+    assert "vehicle is 'one'" in kept.read_text()
+
+
+def test_nothing_and_much() -> None:
+    assert art.collect(speeding(), reports=[])["alerts"].height == 0
+    times = [second // 3 for second in range(20)]
+    from arterial.connectors.frames import frame_source
+
+    stream = speeding().stream("reports").type
+    tuples = {"time": times, "vehicle": times, "speed": [101 + time for time in times]}
+    for frame in (pl.DataFrame(tuples), pl.DataFrame(tuples).reverse()):
+        source = frame_source(frame, "reports", stream, size=4)
+        assert len(source.trains) == 5
+        for train in source.trains:
+            assert train.through == art.BEGIN or train.tuples["time"].to_list()[-1] <= train.through
+    whole = art.collect(speeding(), reports=pl.DataFrame(tuples))
+    cut = art.collect(speeding(), reports=frame_source(pl.DataFrame(tuples), "reports", stream, size=4))
+    assert cut["alerts"].equals(whole["alerts"])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda n: art.collect(n, report=FRAME),
+            "no source 'report'; it has the sources: reports; did you mean 'reports'",
+        ),
+        (lambda n: art.collect(n, reports=FRAME, alerts="x"), "no source 'alerts'"),
+        (lambda n: art.collect(n), "the source 'reports' has no value; give reports="),
+        (lambda n: art.collect(n, reports=FRAME.rename({"speed": "sped"})), "'speed' is missing.*did you mean 'sped'"),
+        (lambda n: art.collect(n, reports=[{"sped": 3}]), "tuple 0 has an unknown column 'sped'.*did you mean 'speed'"),
+        (lambda n: art.collect(n, reports=[{"speed": "fast"}]), "source 'reports': .*expected .*speed int64"),
+        (lambda n: art.collect(n, reports=FRAME.with_columns(speed=pl.lit("x"))), "'speed' is String; expected int64"),
+        (lambda n: art.collect(n, reports=FRAME.with_columns(vehicle=2**40)), "source 'reports': .*vehicle int32"),
+        (lambda n: art.collect(n, reports="kafak://x"), "unknown scheme 'kafak'; expected file://, or a path"),
+        (lambda n: art.collect(n, reports="file://elsewhere/x"), "expected file:///PATH, without a host"),
+        (lambda n: art.collect(n, reports="nowhere.csv"), "nowhere.csv does not exist"),
+        (lambda n: art.collect(n, reports=3), "got a int; expected a path, a URI"),
+        (lambda n: art.collect(n, reports=FRAME)["alrts"], "no output 'alrts'; .*did you mean 'alerts'"),
+        (lambda n: art.collect("net", reports=FRAME), "expected a Network, got a str"),
+    ],
+)
+def test_mistakes(call: Callable[[art.Network], object], message: str) -> None:
+    with pytest.raises(art.ArterialError, match=message):
+        call(speeding())
+
+
+def test_a_box_that_fails_is_named() -> None:
+    net = art.Network("failing")
+    never = art.function(reads=["x"], produces="int64")(lambda x: 1 // 0)
+    net.source("s", {"time": int, "x": int}).map("m", y=never).output("out")
+    with pytest.raises(art.RunError, match=r"box 'm'.*ZeroDivisionError"):
+        art.collect(net, s=[{"time": 1, "x": 1}])
+
+
+def test_closures_of_one_place_are_different_functions() -> None:
+    def above(limit: int) -> art.Function:
+        return art.function(reads=["x"], produces="int64")(lambda x: (x > limit).sum())
+
+    net = art.Network("closures")
+    stream = net.source("s", {"time": int, "x": int})
+    stream.tumble("one", every=10, n=above(1)).output("out_one")
+    stream.tumble("two", every=10, n=above(2)).output("out_two")
+    got = art.collect(net, s=[{"time": i, "x": i} for i in range(5)])
+    assert (got["out_one"]["n"].to_list(), got["out_two"]["n"].to_list()) == ([3], [2])
