@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -144,3 +147,25 @@ def test_a_relation_is_drawn_before_it_is_read() -> None:
     by.read_relation("early", relation)
     with pytest.raises(NetworkError, match="draw its update first"):
         by.update_relation("late", relation, top="max(speed)")
+
+
+def test_an_error_names_the_line_once() -> None:
+    net, reports = drawn()
+    with pytest.raises(NetworkError) as raised:
+        reports.filter("f", "sped > 1")
+    line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+    assert str(raised.value).endswith(f"did you mean 'speed'? (drawn at {_shown(Path(__file__))}:{line})")
+    assert str(raised.value).count("drawn at") == 1
+    with pytest.raises(NetworkError, match=rf"\(drawn at {re.escape(_shown(Path(__file__)))}:\d+\)$"):
+        reports.unmet  # noqa: B018
+    with net.composed("one"):
+        reports.filter("f", "speed > 1")
+    with (
+        pytest.raises(NetworkError, match=rf"named 'one'.*\(drawn at {re.escape(_shown(Path(__file__)))}:\d+\)$"),
+        net.composed("one"),
+    ):
+        pass
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

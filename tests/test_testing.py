@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import polars as pl
 import pytest
 
+from arterial import Network
+from arterial.errors import DataError, NetworkError
 from arterial.network.box import Box, Stream
 from arterial.network.schema import Schema
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.testing import Clock, DisagreementError, check_box
+from arterial.testing import Clock, DisagreementError, check_box, check_network, frame, run
 
 STREAM = Stream(Schema.of({"vehicle": int, "time": int, "pos": int}), "time", keyed_by=("vehicle",))
 TUPLES = [{"vehicle": i % 3, "time": i // 2, "pos": i * i} for i in range(40)]
@@ -64,3 +66,24 @@ def test_the_clock() -> None:
     clock = Clock(10)
     clock.advance(2.5)
     assert clock() == 12.5
+
+
+def test_misspelt_sources_columns_and_inputs_are_errors() -> None:
+    net = Network("n")
+    net.source("reports", {"time": int, "speed": int}).output("out")
+    good = [{"time": 1, "speed": 2}]
+    for call in (run, check_network):
+        with pytest.raises(NetworkError, match="no source 'report'; it has: reports; did you mean 'reports'"):
+            call(net, {"report": good})
+        with pytest.raises(DataError, match=r"source 'reports': tuple 1 has an unknown column 'sped'.*mean 'speed'"):
+            call(net, {"reports": [*good, {"time": 2, "sped": 2}]})
+        with pytest.raises(DataError, match=r"source 'reports': .*expected .time int64, speed int64"):
+            call(net, {"reports": [{"time": 1, "speed": "fast"}]})
+    assert run(net, {"reports": [{"time": 1}]})["out"] == [{"time": 1, "speed": None}]
+    with pytest.raises(DataError, match="unknown column 'place'"):
+        frame([{"place": 1}], STREAM.schema)
+    for inputs, streams in (({"inn": TUPLES}, {"in": STREAM}), ({"in": TUPLES}, {"in": STREAM, "other": STREAM})):
+        with pytest.raises(
+            NetworkError, match=r"box 'd': expected (tuples|streams) for its inputs in; got them for in"
+        ):
+            check_box(Deltas("d", "pos"), inputs, streams)

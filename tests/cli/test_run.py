@@ -57,6 +57,10 @@ def test_explain_and_graph(tmp_path: Path) -> None:
         (("graph", EXAMPLE, "--out", "net.png"), "ends in .svg or .mmd"),
         (("run", EXAMPLE), "give --source reports=PATH"),
         (("run", EXAMPLE, "--source", "cats=x"), "has no source 'cats'; it has: reports"),
+        (("run", EXAMPLE, "--source", "report=x"), "did you mean 'reports'?"),
+        (("run", EXAMPLE, "--source", "kafak://x"), "unknown scheme 'kafak'; expected file://, or a path"),
+        (("run", EXAMPLE, "--source", "x.csv", "--local", "--checkpoint", "c"), "--local keeps no checkpoint"),
+        (("run", EXAMPLE, "--source", "x.csv", "--local"), "x.csv does not exist"),
         (("control", "nowhere", "pause"), "is not the checkpoint of a run"),
         (("control", "nowhere", "dance"), "expected one of: pause, resume"),
     ],
@@ -109,3 +113,55 @@ def test_a_csv_file_in_and_csv_files_out(reports: Path, tmp_path: Path) -> None:
     assert "done: 2,000 tuples in" in done.stderr
     assert "reports.csv: 1 line(s) do not fit" in done.stderr
     assert (tmp_path / "out" / "alerts.csv").read_text().startswith("vehicle,time,peak,reports\n")
+
+
+def test_a_local_run_can_be_repeated(reports: Path, tmp_path: Path) -> None:
+    words = [
+        "run",
+        EXAMPLE,
+        "-s",
+        reports.as_uri(),
+        "-o",
+        "out",
+        "--local",
+        "--merge",
+        "-f",
+        "csv",
+        "--train-size",
+        "3000",
+    ]
+    done = _arterial(*words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "done: 12,000 tuples in, 285 out; outputs are in out" in done.stderr
+    first = (tmp_path / "out" / "alerts.csv").read_bytes()
+    assert pl.read_csv(first).height == 285
+    (tmp_path / "out" / "alerts" / "part-000000009-000.csv").write_text("of an earlier run\n")
+    assert _arterial(*words, folder=tmp_path).returncode == 0
+    assert (tmp_path / "out" / "alerts.csv").read_bytes() == first
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"alerts", "alerts.csv"}
+    (tmp_path / "out" / "checkpoint").mkdir()
+    refused = _arterial(*words, folder=tmp_path)
+    assert refused.returncode == 1
+    assert "holds the outputs and the checkpoint of a run on Spark" in refused.stderr
+
+
+def test_a_local_run_keeps_what_is_set_aside_and_connection_points(tmp_path: Path) -> None:
+    (tmp_path / "kept.py").write_text(
+        "import arterial as art\n"
+        "net = art.Network('kept')\n"
+        "s = net.source('s', {'time': int, 'x': int}).connection_point('point', retention='1 day')\n"
+        "s.output('out')\n"
+    )
+    (tmp_path / "s.csv").write_text("time,x\n1,2\n2,two\n3,4\n")
+    done = _arterial("run", "kept.py", "-s", "s.csv", "--local", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "s.csv: 1 line(s) were set aside" in done.stderr
+    assert "x is 'two'" in next((tmp_path / "out" / "local").rglob("*.jsonl")).read_text()
+    assert pl.read_parquet(tmp_path / "out" / "local" / "points" / "point")["x"].to_list() == [2, 4]
+
+
+def test_a_mistake_in_the_network_names_its_line(tmp_path: Path) -> None:
+    draw = "net = arterial.Network('n')\ns = net.source('s', {'time': int})\ns.filter('f', 'tme > 1')\n"
+    (tmp_path / "wrong.py").write_text("import arterial\n" + draw)
+    done = _arterial("explain", "wrong.py", folder=tmp_path)
+    assert done.stderr.endswith("did you mean 'time'? (drawn at wrong.py:4)\n")

@@ -72,7 +72,7 @@ def test_sinks_of_a_users_own_are_bound_committed_and_finished(reports: Path) ->
     calls: list[object] = []
 
     class Recording(art.Sink):
-        def bind(self, output: str, stream: art.Stream) -> art.Sink:
+        def bind(self, output: str, stream: art.Stream, folder: Path) -> art.Sink:
             calls.append((output, stream.schema.names))
             return self
 

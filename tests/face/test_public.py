@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import arterial
@@ -74,3 +76,14 @@ def test_importing_it_is_quick() -> None:
     code = "import sys, arterial as art; art.collect, art.run, art.Run; print('pyspark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pl.DataFrame({"time": [1, 2], "vehicle": [7, 7], "speed": [120, 90]})
+    frame.write_parquet(tmp_path / "reports.parquet")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "api.md").read_text()
+    names: dict[str, object] = {"frame": frame}
+    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        exec(block.replace("art.run(net, ", "art.run(net, local=True, "), names)
+    assert pl.read_parquet("alerts.parquet").to_dicts() == [{"vehicle": 7, "time": 59, "peak": 120}]

@@ -55,7 +55,7 @@ def draw() -> art.Network:
     alerts(reports)
     reports.box(Last("last", "speed")).output("before")
     limits: art.RelationHandle = net.relation("limits", {"vehicle": int, "limit": int}, key="vehicle", rows=[(1, 90)])
-    reports.read_relation("limited", limits).output("limited")
+    reports.read_relation("with_limit", limits).output("limited")
     return net
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arterial.boxes.connection_point import ConnectionPoint
 from arterial.connectors.file_sink import FileSink, part_files
 from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.sink import Sink
@@ -42,7 +41,7 @@ def output_names(network: NetworkValue) -> list[str]:
 
 def point_names(network: NetworkValue) -> list[str]:
     """The names of its connection points."""
-    return [box.name for box in network.boxes if isinstance(box, ConnectionPoint)]
+    return [box.name for box in network.boxes if box.keeping is not None]
 
 
 def check_names(network: NetworkValue, given: Iterable[str], *, outputs: bool) -> None:

@@ -23,7 +23,7 @@ def convert(
         0, "--disorder", min=0, metavar="SECONDS", help="How much older than an earlier line a line may be."
     ),
     rejects: Path | None = typer.Option(
-        None, "--rejects", metavar="FILE", help="Where lines set aside go. [default: OUT/rejects.csv]"
+        None, "--rejects", metavar="FILE", help="Where lines set aside go.", show_default="OUT/rejects.csv"
     ),
     force: bool = typer.Option(False, "--force", help="Replace the data set that is in the folder."),
     json_output: bool = typer.Option(False, "--json", help="Print what was found as JSON, and no progress."),

@@ -18,7 +18,7 @@ def drive(
     to: str = typer.Option(..., help="Where to: a folder (a file a second), - (standard output) or tcp://HOST:PORT."),
     speed: str = typer.Option("1", help="1 is real time, a factor is faster or slower, max does not wait."),
     begin: int = typer.Option(0, "--from", help="The first second to deliver; it is due at the start."),
-    until: int | None = typer.Option(None, help="The second before which to stop. [default: the end]"),
+    until: int | None = typer.Option(None, help="The second before which to stop.", show_default="the end"),
     replicate: int = typer.Option(1, help="Repeat the expressways this many times, with disjoint vehicles and ids."),
     start_on: Path | None = typer.Option(
         None, help="Begin when this file appears. The connection of a TCP client counts, too."

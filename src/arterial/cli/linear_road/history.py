@@ -29,7 +29,7 @@ def history(
         None, "--vehicles", min=1, help="Instead of --data: this many vehicles, numbered from 0."
     ),
     xways: int | None = typer.Option(
-        None, "--xways", min=1, help="Without --data: this many expressways, numbered from 0. [default: 1]"
+        None, "--xways", min=1, help="Without --data: this many expressways, numbered from 0.", show_default="1"
     ),
     tolls: Path | None = typer.Option(
         None, "--tolls", help="Use this TollHistory (any CSV or Parquet file) instead of making one."

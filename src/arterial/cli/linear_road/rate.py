@@ -15,8 +15,10 @@ def rate(
     tolls: Path | None = typer.Option(None, help="TollHistory, a file or a history's folder."),
     segments: Path | None = typer.Option(None, help="SegmentHistory, likewise."),
     mode: str = typer.Option("window", help="window: a window in real time; official: all of the data in real time."),
-    begin: int | None = typer.Option(None, "--from", help="First second of the window. [default: 120 before its end]"),
-    until: int | None = typer.Option(None, help="The second before which it ends. [default: the end of the data]"),
+    begin: int | None = typer.Option(
+        None, "--from", help="First second of the window.", show_default="120 before its end"
+    ),
+    until: int | None = typer.Option(None, help="The second before which it ends.", show_default="the end of the data"),
     start: float = typer.Option(1.0, help="The first L to try."),
     highest: float = typer.Option(512.0, help="The largest L to try."),
     profile: str = typer.Option("spec", help="The semantics: spec or walmart."),

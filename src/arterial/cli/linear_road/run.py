@@ -24,9 +24,9 @@ def run(
     dialect: str = typer.Option("paper", help="The layout of the output; an unknown name prints the list."),
     speed: str = typer.Option("1", help="1 is real time, a factor is faster or slower, max does not wait."),
     begin: int = typer.Option(0, "--from", help="First second of the window; what is earlier runs without waiting."),
-    until: int | None = typer.Option(None, help="The second before which to stop. [default: the end]"),
+    until: int | None = typer.Option(None, help="The second before which to stop.", show_default="the end"),
     replicate: int = typer.Option(1, help="Repeat the expressways this many times, with disjoint vehicles and ids."),
-    shards: int = typer.Option(0, help="How many shards. [default: the cores of Spark]"),
+    shards: int = typer.Option(0, help="How many shards.", show_default="the cores of Spark"),
     disorder: int = typer.Option(
         0, help="By how many seconds a line may be older than an earlier one (CSV not written by Arterial)."
     ),

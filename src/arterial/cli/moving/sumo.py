@@ -19,7 +19,7 @@ def sumo(
     ),
     json_output: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
 ) -> None:
-    """Simulate a city with SUMO and write the vehicles' positions as events; needs `pip install "arterial[sumo]"`."""
+    """Simulate a city with SUMO and write the vehicles' positions as events; needs the extra `sumo` of arterial."""
     from arterial.cli.progress import Bar
     from arterial.moving.traffic.sumo import SumoSettings, write_events
 

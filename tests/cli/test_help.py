@@ -1,0 +1,36 @@
+"""The help of every command shows its texts whole: brackets are not taken for markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from arterial.cli.main import app
+
+
+def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield words, command
+    for name, sub in getattr(command, "commands", {}).items():
+        yield from _commands(sub, (*words, name))
+
+
+COMMANDS = list(_commands(get_command(app), ()))
+
+
+@pytest.mark.parametrize(("words", "command"), COMMANDS, ids=[" ".join(words) for words, _ in COMMANDS])
+def test_help_is_whole(words: tuple[str, ...], command: Any) -> None:
+    shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "2000", "TERMINAL_WIDTH": "2000"})
+    assert shown.exit_code == 0
+    text = _plain(shown.output)
+    wanted = [command.help or "", *(getattr(parameter, "help", None) or "" for parameter in command.params)]
+    missing = [part for whole in wanted for part in whole.split("\n\n") if _plain(part) not in text]
+    assert not missing
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s│]+", " ", text).strip()
