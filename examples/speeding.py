@@ -1,7 +1,8 @@
 """Vehicles that drive too fast, minute by minute: the smallest useful network.
 
 python examples/speeding.py                      # makes reports.parquet and runs the network without Spark
-arterial run examples/speeding.py:net --source reports=reports.parquet --out alerts
+arterial run examples/speeding.py:net --source reports=reports.parquet --out alerts            # on Spark
+arterial run examples/speeding.py:net --source reports=reports.parquet --out local --local     # in this process
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from arterial import Network
+import arterial as art
 
-net = Network("speeding")
+net = art.Network("speeding")
 reports = net.source("reports", {"time": "int64", "vehicle": "int32", "lane": "int8", "speed": "int32"}, time="time")
 fast = reports.filter("fast", "speed > 100 and lane <> 4")
 (
@@ -40,11 +41,8 @@ def make_reports(path: Path, minutes: int = 10, vehicles: int = 200) -> None:
 
 
 if __name__ == "__main__":
-    from arterial.engine.host.inprocess import InProcess
-    from arterial.network.train import END, Train
-
     data = Path("reports.parquet")
     make_reports(data)
-    answer = InProcess(net.value).step({"reports": Train(pl.read_parquet(data), END)})
+    alerts = art.collect(net, reports=data)["alerts"]
     print(f"{data} has been made; alerts:")
-    print(answer["alerts"].tuples.head(10))
+    print(alerts.head(10))
