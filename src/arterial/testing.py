@@ -22,6 +22,7 @@ from arterial.boxes.output import Output
 from arterial.boxes.source import Source
 from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
+from arterial.engine.state.chunks import pack_chunk
 from arterial.errors import ArterialError
 from arterial.network.box import SIGN, Box, Stream
 from arterial.network.network import NetworkValue, Port
@@ -109,7 +110,8 @@ def check_network(
 ) -> None:
     """Raise unless the vectorised boxes give what the interpreter gives, in any cut, shards, and after restarts.
 
-    The first try is one train in one shard; the others are cut into up to so many `trains`, at random places.
+    The first try is one train in one shard; the others are cut into up to so many `trains`, at random places, and run
+    twice: by one worker, and by others that remember less of the trains before. Both must leave the same state.
     """
     value = network.value if isinstance(network, Network) else network
     expected = interpret(value, arrivals, meanings)
@@ -126,6 +128,8 @@ def check_box(
     seed: int = 0,
 ) -> None:
     """Raise unless a box gives the same in any cut into trains, in any number of shards, and after restarts.
+
+    The state that it leaves must not depend on what the worker remembers (its memos): not by a byte.
 
     With its `meaning` (a function like those of `arterial.reference`) it is compared with that; else with itself, on
     one train in one shard. The tuples come in the order of their time, where their stream has one.
@@ -219,10 +223,44 @@ def _compare(
             "shards": 1 if attempt == 0 else chance.choice((1, 2, 3)),
             "trains": 1 if attempt == 0 else chance.randint(1, most_trains),
             "seed": chance.randrange(2**30),
-            "restarts": attempt > 0 and chance.random() < 0.5,
         }
-        got = run(network, arrivals, **settings)  # type: ignore[arg-type]
-        compare(network, expected, got, f"{what}, against {settings}")
+        for way, got in _run_twice(network, arrivals, **settings).items():
+            compare(network, expected, got, f"{what}, against {settings}, {way}")
+
+
+def _run_twice(
+    network: NetworkValue, arrivals: Mapping[str, Tuples], shards: int, trains: int, seed: int
+) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """The outputs of a run by one worker, and of one by several; after each train both must have the same state."""
+    chance = random.Random(seed)
+    steps = list(_steps(network, arrivals, trains, random.Random(seed)))
+    hosts = {
+        "by one worker": InProcess(network, shards=shards),
+        "by several workers": InProcess(network, shards=shards),
+    }
+    calm, disturbed = hosts.values()
+    sinks = {way: ListSink({box.name: [] for box in network.boxes if not box.outputs}) for way in hosts}
+    for number, step in enumerate(steps):
+        for way, host in hosts.items():
+            for name, train in host.step(step).items():
+                if name in sinks[way].tuples:
+                    sinks[way](name, train)
+        _compare_state(network, calm, disturbed, f"train {number + 1} of {trains} in {shards} shards, seed {seed}")
+        chance.choice((disturbed.restart, disturbed.change_worker))()
+    return {way: sink.tuples for way, sink in sinks.items()}
+
+
+def _compare_state(network: NetworkValue, calm: InProcess, disturbed: InProcess, when: str) -> None:
+    """Raise unless both hosts hold the same chunks, to the last byte."""
+    ours, theirs = calm.chunks(), disturbed.chunks()
+    for slot, box, table, key in sorted(ours.keys() | theirs.keys()):
+        one, other = ours.get((slot, box, table, key)), theirs.get((slot, box, table, key))
+        if one is None or other is None or b"".join(pack_chunk(one)) != b"".join(pack_chunk(other)):
+            raise DisagreementError(
+                f"network {network.name!r}, box {box!r}: its state depends on what the worker remembers. After {when} "
+                f"the chunk {key!r} of the table {table!r} in slot {slot} differs; it must follow from the state "
+                f"before and the trains alone:\n  by the worker of all trains:\n{one}\n  by another:\n{other}"
+            )
 
 
 def _steps(
