@@ -16,7 +16,7 @@ Chunk = pl.DataFrame | Mapping[str, Array]
 class State(Protocol):
     """What one box remembers in one shard.
 
-    The chunks that a train leaves must follow from the chunks before it and the train alone, to the last byte, whatever
+    The chunks that a train leaves must follow from the chunks before it and the train alone, to the last bit, whatever
     the memos hold: `arterial.testing` checks that.
 
     A chunk is found by its table and key. Reading or writing one costs about a millisecond on Spark, whatever its

@@ -21,6 +21,9 @@ from arterial.network.slots import pieces, split
 from arterial.network.state import Chunk, MemoryState
 from arterial.network.train import END, Train
 
+ChunkName = tuple[int, str, str, str]
+"""The slot, the box, the table and the key of a chunk."""
+
 
 class InProcess:
     """A running network in this process.
@@ -88,13 +91,14 @@ class InProcess:
         self._go_on_with(self._other_memos)
         self._other_memos = memos
 
-    def chunks(self) -> dict[tuple[int, str, str, str], Chunk]:
-        """All chunks of the state, by slot, box, table and key."""
-        return {
-            (slot, box, table, key): chunk
-            for (slot, box), state in self._states.items()
-            for (table, key), chunk in state.chunks.items()
-        }
+    def touched(self) -> set[ChunkName]:
+        """The chunks that were put or dropped since a worker began."""
+        return {(slot, box, *name) for (slot, box), state in self._states.items() for name in state.touched}
+
+    def chunk(self, name: ChunkName) -> Chunk | None:
+        """A chunk of the state, or None if there is none."""
+        slot, box, table, key = name
+        return self._states[slot, box].get(table, key) if (slot, box) in self._states else None
 
     def _go_on_with(self, memos: Mapping[tuple[int, str], dict[str, Any]]) -> None:
         for key, old in self._states.items():

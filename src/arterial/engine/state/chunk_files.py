@@ -24,7 +24,7 @@ class DamagedStateError(RunError):
 
 
 class ChunkFiles:
-    """A folder of files that are never changed nor replaced; each belongs to one chunk as one attempt at a save left it.
+    """A folder of files that are never changed or replaced; each is one chunk as one attempt at a save left it.
 
     A file is written under its own name from the start: nobody knows it before the index that names it is saved, and
     what an attempt leaves that is never committed is named by no index.
@@ -87,6 +87,6 @@ def digest(parts: Sequence[Any]) -> str:
 
 def _damaged(path: Path, what: str) -> DamagedStateError:
     return DamagedStateError(
-        f"{path}: this file of the checkpoint's state {what}. The disk or somebody else has changed it: restore it from "
-        "a copy, or begin from the start with a new folder as checkpoint."
+        f"{path}: this file of the checkpoint's state {what}. Something other than this run has changed it: restore it "
+        "from a copy, or begin from the start with a new folder as checkpoint."
     )
