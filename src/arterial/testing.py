@@ -23,11 +23,13 @@ from arterial.boxes.source import Source
 from arterial.connectors.frames import frame_from
 from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
+from arterial.engine.state.chunks import pack_chunk
 from arterial.errors import ArterialError, NetworkError, near
 from arterial.network.box import SIGN, Box, Stream
 from arterial.network.network import NetworkValue, Port
 from arterial.network.schema import Schema
 from arterial.network.signed import row_columns
+from arterial.network.state import Chunk
 from arterial.network.train import BEGIN, END, Train
 from arterial.reference import Meaning, interpret
 from arterial.reference.scalar import value_to_instant
@@ -108,7 +110,8 @@ def check_network(
 ) -> None:
     """Raise unless the vectorised boxes give what the interpreter gives, in any cut, shards, and after restarts.
 
-    The first try is one train in one shard; the others are cut into up to so many `trains`, at random places.
+    The first try is one train in one shard; the others are cut into up to so many `trains`, at random places, and run
+    twice: by one worker, and by others that remember less of the trains before. Both must leave the same state.
     """
     value = network.value if isinstance(network, Network) else network
     steps(value, arrivals, trains=1)  # raises what is wrong with the tuples before the interpreter meets it
@@ -126,6 +129,8 @@ def check_box(
     seed: int = 0,
 ) -> None:
     """Raise unless a box gives the same in any cut into trains, in any number of shards, and after restarts.
+
+    The state that it leaves must not depend on what the worker remembers (its memos): not by a bit.
 
     With its `meaning` (a function like those of `arterial.reference`) it is compared with that; else with itself, on
     one train in one shard. The tuples come in the order of their time, where their stream has one.
@@ -223,10 +228,55 @@ def _compare(
             "shards": 1 if attempt == 0 else chance.choice((1, 2, 3)),
             "trains": 1 if attempt == 0 else chance.randint(1, most_trains),
             "seed": chance.randrange(2**30),
-            "restarts": attempt > 0 and chance.random() < 0.5,
         }
-        got = run(network, arrivals, **settings)  # type: ignore[arg-type]
-        compare(network, expected, got, f"{what}, against {settings}")
+        for way, got in _run_twice(network, arrivals, **settings).items():
+            compare(network, expected, got, f"{what}, against {settings}, {way}")
+
+
+def _run_twice(
+    network: NetworkValue, arrivals: Mapping[str, Tuples], shards: int, trains: int, seed: int
+) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """The outputs of a run by one worker, and of one by several; after each train both must have the same state."""
+    chance = random.Random(seed)
+    steps = list(_steps(network, arrivals, trains, random.Random(seed)))
+    hosts = {
+        "by one worker": InProcess(network, shards=shards),
+        "by several workers": InProcess(network, shards=shards),
+    }
+    calm, disturbed = hosts.values()
+    sinks = {way: ListSink({box.name: [] for box in network.boxes if not box.outputs}) for way in hosts}
+    for number, step in enumerate(steps):
+        for way, host in hosts.items():
+            for name, train in host.step(step).items():
+                if name in sinks[way].tuples:
+                    sinks[way](name, train)
+        _compare_state(network, calm, disturbed, f"train {number + 1} of {trains} in {shards} shards, seed {seed}")
+        chance.choice((disturbed.restart, disturbed.change_worker))()
+    return {way: sink.tuples for way, sink in sinks.items()}
+
+
+def _compare_state(network: NetworkValue, calm: InProcess, disturbed: InProcess, when: str) -> None:
+    """Raise unless both hosts have left the same chunks."""
+    for name in sorted(calm.touched() | disturbed.touched()):
+        one, other = calm.chunk(name), disturbed.chunk(name)
+        if not _same(one, other):
+            slot, box, table, key = name
+            raise DisagreementError(
+                f"network {network.name!r}, box {box!r}: its state depends on what the worker remembers. After {when} "
+                f"the chunk {key!r} of the table {table!r} in slot {slot} differs; it must follow from the state "
+                f"before and the trains alone:\n  by the worker of all trains:\n{one}\n  by another:\n{other}"
+            )
+
+
+def _same(one: Chunk | None, other: Chunk | None) -> bool:
+    """Whether two chunks are alike to the last bit of every value; the padding of Arrow's buffers may differ."""
+    if one is None or other is None:
+        return one is other
+    if b"".join(pack_chunk(one)) == b"".join(pack_chunk(other)):
+        return True
+    if not (isinstance(one, pl.DataFrame) and isinstance(other, pl.DataFrame)):
+        return False
+    return one.schema == other.schema and repr(one.rows()) == repr(other.rows())
 
 
 def _steps(

@@ -11,7 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from arterial import Network
+from arterial.engine.host.failures import SET_ASIDE, process_guarded
+from arterial.engine.state.chunk_files import DamagedStateError
 from arterial.engine.state.slot_state import SlotState, forget_cache
+from arterial.errors import RunError
+from arterial.network.train import Train
 
 
 class Store:
@@ -195,45 +200,138 @@ def test_what_was_never_committed_is_removed_when_spark_cannot_ask_for_it(store:
     committed = store.value
     step()
     store.value = committed  # the step was not committed, and is done again by another worker
-    (store.folder / "00000002-0123456789abcdef.01234567").touch()  # and it had begun to write a file
+    (store.folder / "000000020123456789abcdef-0123456789abcdef").touch()  # and it had begun to write a file
     (store.folder / "somebody's notes").touch()
     for saves in range(2, 6):
         forget_cache()
         step()
-        assert store.files == min(saves, 3) + (saves < 5) + 1
+        assert store.files == min(saves, 3) + 2 * (saves < 5) + 1
+
+
+def test_an_attempt_that_finishes_late_changes_nothing(store: Store) -> None:
+    def put(slot: SlotState, number: int) -> None:
+        slot.of("sum").put("table", "", {"n": np.full(5_000, number)})
+
+    slot = store.open()
+    put(slot, 1)
+    slot.save()
+    lost = Store(store.folder)
+    lost.value = store.value
+    forget_cache()
+    late = lost.open()  # an attempt at the second save, by a worker that is then cut off
+    put(late, 99)
+    forget_cache()
+    slot = store.open()
+    put(slot, 2)
+    slot.save()
+    committed = store.value
+    late.save()
+    forget_cache()
+    assert store.value == committed
+    assert np.array_equal(store.open().of("sum").get("table")["n"], np.full(5_000, 2))  # type: ignore[index]
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_spark_keeps_the_first_of_two_attempts_at_a_version(store: Store, seed: int) -> None:
-    """A step is killed after its state is in the store, at any time, any number of times: then it is done again, but
-    the store keeps what the first attempt put there, and gives that to the process after the next kill.
+def test_the_commit_log_says_which_attempt_counts(store: Store, seed: int) -> None:
+    """A step is done by several attempts that leave different state; Spark commits any one of them. Others finish at
+    any later time: the files that the committed index names are there, with the content that its attempt left.
     """
     chance = random.Random(seed)
-    versions: dict[int, tuple[Any, ...] | None] = {0: None}
-    puts = [{key: chance.choice([1, 5_000]) for key in "abcdef" if chance.random() < 0.4} for _ in range(40)]
-    step = 0
-    while step < len(puts):
+    committed: tuple[Any, ...] | None = None
+    model: dict[str, int] = {}
+    late: list[SlotState] = []
+
+    def attempt(store: Store, number: int) -> tuple[SlotState, dict[str, int]]:
+        store.value = committed
         slot = store.open()
         state = slot.of("sum")
-        for key in "abcdef":
-            last = max((n for n in range(step) if key in puts[n]), default=None)
+        assert state.keys("table") == sorted(model)
+        for key, value in model.items():
             found = state.get("table", key)
-            assert (found is None) == (last is None)
-            if found is not None and last is not None:
-                assert np.array_equal(np.asarray(found["n"]), np.full(puts[last][key], last))
-        for key, length in puts[step].items():
-            state.put("table", key, {"n": np.full(length, step)})
+            assert found is not None
+            assert set(np.asarray(found["n"]).tolist()) == {value}
+        wanted = dict(model)
+        for key in chance.sample("abcdef", 2):
+            wanted[key] = number
+            state.put("table", key, {"n": np.full(chance.choice([1, 5_000]), number)})
+        return slot, wanted
+
+    for step in range(40):
+        finished = []
+        for number in range(10 * step, 10 * step + chance.choice([1, 1, 2, 3])):
+            if chance.random() < 0.5:
+                forget_cache()  # another worker, or a process that was killed
+            if chance.random() < 0.2:
+                forget_cache()
+                late.append(attempt(Store(store.folder), number)[0])
+                forget_cache()
+            slot, wanted = attempt(store, number)
+            slot.save()
+            finished.append((store.value, wanted))
+        committed, model = chance.choice(finished)
+        while late and chance.random() < 0.3:
+            late.pop(chance.randrange(len(late))).save()
+    for number in range(500, 504):
+        slot, model = attempt(store, number)
         slot.save()
-        versions.setdefault(step + 1, store.value)
-        fate = chance.random()
-        if fate < 0.6:
-            step += 1
-        if fate > 0.4:  # killed, before the step was committed or after
-            forget_cache()
-            store.value = versions[step]
-        elif fate < 0.2:
-            forget_cache()  # another worker
-    assert store.files <= 6 * 3
+        committed = store.value
+    forget_cache()
+    attempt(store, 600)
+    assert store.files <= 6 * 3  # what the other attempts left is gone
+
+
+def test_a_file_that_was_changed_is_found(store: Store) -> None:
+    slot = store.open()
+    slot.of("sum").put("table", "", LARGE)
+    slot.save()
+    (path,) = store.folder.iterdir()
+    content = path.read_bytes()
+    zeroed = content[:40_960] + bytes(4096) + content[45_056:]
+    for damaged in (zeroed, content[:-4096], content + b"more", b"", None):
+        if damaged is None:
+            path.unlink()
+        else:
+            path.write_bytes(damaged)
+        forget_cache()
+        with pytest.raises(RunError, match=f"{path.name}: this file of the checkpoint's state .* new folder"):
+            store.open().of("sum").get("table")
+    path.write_bytes(content)
+    forget_cache()
+    assert store.open().of("sum").get("table") is not None
+
+
+def test_an_index_that_was_changed_is_found(store: Store) -> None:
+    slot = store.open()
+    slot.of("sum").put("table", "", SMALL)
+    slot.save()
+    assert store.value is not None
+    (packed,) = store.value
+    for place in (3, 40, len(packed) - 3):
+        store.value = (packed[:place] + bytes([packed[place] ^ 4]) + packed[place + 1 :],)
+        with pytest.raises(RunError, match=r"the index of a slot .* is damaged"):
+            store.open()
+    store.value = (packed[:-8],)
+    with pytest.raises(RunError, match=r"the index of a slot .* is damaged"):
+        store.open()
+
+
+def test_a_damaged_state_is_not_taken_for_a_box_that_failed(store: Store) -> None:
+    net = Network("n")
+    drawn = net.source("s", {"g": int, "time": int}).group_by("g").distinct("box")
+    box = net.value.box(drawn.port.box)
+
+    def run(time: int) -> SlotState:
+        slot = store.open()
+        tuples = pl.DataFrame({"g": np.arange(2000), "time": np.full(2000, time)})
+        process_guarded(net.value, box, {"in": Train(tuples, time)}, slot.of("box"), [], SET_ASIDE)
+        return slot
+
+    run(1).save()
+    for path in store.folder.iterdir():
+        path.write_bytes(b"")
+    forget_cache()
+    with pytest.raises(DamagedStateError):
+        run(2)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -30,9 +30,9 @@ def reloaded(engine: SharedExecution, state: MemoryState, settings: dict[str, An
 
 def log(state: MemoryState, engine: SharedExecution, events: list[Event]) -> None:
     touched = [event.object for event in events if isinstance(event, Report)]
-    engine.forget()
     log_objects(state, engine, [engine.objects_of(touched), np.array(engine.disconnected, np.int32)])
     log_queries(state, engine, [event.name for event in events if not isinstance(event, Report)])
+    engine.forget()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -56,7 +56,7 @@ def test_the_log_is_short_and_forgets() -> None:
         log_objects(state, engine, [engine.objects_of(ids), np.array(engine.disconnected, np.int32)])
         assert len(state.keys("objects")) < 12
     chunks = [state.chunks["objects", key] for key in state.keys("objects")]
-    assert sum(len(chunk["slot"]) for chunk in chunks) < 3 * engine.live_count
+    assert sum(len(chunk["id"]) for chunk in chunks) < 3 * engine.live_count
     new = make_engine(timeout=50.0)
     load_objects(state, new)
     assert where_objects_are(new) == where_objects_are(engine)

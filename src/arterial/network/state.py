@@ -16,6 +16,9 @@ Chunk = pl.DataFrame | Mapping[str, Array]
 class State(Protocol):
     """What one box remembers in one shard.
 
+    The chunks that a train leaves must follow from the chunks before it and the train alone, to the last bit, whatever
+    the memos hold: `arterial.testing` checks that.
+
     A chunk is found by its table and key. Reading or writing one costs about a millisecond on Spark, whatever its
     size up to some 100 KB: cut a table so that a train touches few chunks, and only those that it needs.
     """
@@ -52,11 +55,11 @@ class State(Protocol):
 class MemoryState:
     """State in memory: the engine's in-process host and the tests use it, and Spark's host fills it."""
 
-    def __init__(self) -> None:
+    def __init__(self, earlier_memo: dict[str, Any] | None = None) -> None:
         self.chunks: dict[tuple[str, str], Chunk] = {}
         self.touched: set[tuple[str, str]] = set()
         self._memo: dict[str, Any] = {}
-        self._earlier_memo: dict[str, Any] = {}
+        self._earlier_memo: dict[str, Any] = {} if earlier_memo is None else earlier_memo
 
     def get(self, table: str, key: str = "") -> Chunk | None:
         """The chunk, or None if there is none."""

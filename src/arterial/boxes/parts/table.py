@@ -2,6 +2,10 @@
 
 A new chunk swallows those before it that are not much larger: there are few chunks at any time, and a row is rewritten
 only as often as the logarithm of their number says.
+
+The chunks must not depend on whether the rows came from the memo. While there is one chunk, the memo has its rows in
+its order. Rows of several chunks come from the memo in another order than from the chunks, so what a box makes of them
+is written in the order of the key.
 """
 
 from __future__ import annotations
@@ -49,13 +53,13 @@ class KeyedTable:
 
     def write(self, rows: pl.DataFrame, changes: pl.DataFrame | None = None) -> None:
         """Make these the rows. `changes` are those that are new, other than before, or gone; None means any."""
-        self.state.memo[self.table] = rows
         keys = self.state.keys(self.table)
         if changes is None:
-            self._replace(rows, keys)
+            self._replace(self._in_order(rows, keys), keys)
             return
         if not changes.height:
             return
+        changes = self._in_order(changes, keys)
         parts, size = [changes], changes.height
         while keys and (last := self._chunk(keys[-1])).height <= 2 * size:
             parts.insert(0, last)
@@ -63,7 +67,8 @@ class KeyedTable:
             self.state.drop(self.table, keys.pop())
         merged = changes if len(parts) == 1 else self._latest(parts)
         if not keys and self.begin is None:  # nothing lies below that a row could hide
-            merged = merged.filter(pl.col(self.alive) != 0)
+            merged = rows = merged.filter(pl.col(self.alive) != 0)
+        self.state.memo[self.table] = rows
         if merged.height:
             self.state.put(self.table, _serial(int(keys[-1]) + 1 if keys else 0), merged)
 
@@ -72,8 +77,13 @@ class KeyedTable:
             self.state.put(f"{self.table}.marks", "replaced", {"replaced": np.ones(1)})
         for key in keys:
             self.state.drop(self.table, key)
+        self.state.memo[self.table] = rows
         if rows.height:
             self.state.put(self.table, _serial(0), rows)
+
+    def _in_order(self, rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+        alike = len(keys) <= 1 and self.begin is None
+        return rows if alike or not self.key else rows.sort(self.key)
 
     def _latest(self, parts: list[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat(parts)

@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from arterial.engine.state.chunk_files import DamagedStateError
 from arterial.engine.state.overlay import Overlay
 from arterial.errors import RunError
 from arterial.network.box import Box
@@ -68,6 +69,8 @@ def process_guarded(
         overlay = Overlay(state)
         try:
             outputs = box.process(remaining, overlay)
+        except DamagedStateError:
+            raise
         except Exception as failure:
             state.memo.clear()
             reject, remaining = _find(box, remaining, state, failure)

@@ -6,6 +6,7 @@ It has the same shards, levels and channels as the Spark host; only the state is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -17,8 +18,11 @@ from arterial.engine.state.chunks import pack_chunk, unpack_chunk
 from arterial.engine.transport.parcels import Parcel
 from arterial.network.network import NetworkValue, Port
 from arterial.network.slots import pieces, split
-from arterial.network.state import MemoryState
+from arterial.network.state import Chunk, MemoryState
 from arterial.network.train import END, Train
+
+ChunkName = tuple[int, str, str, str]
+"""The slot, the box, the table and the key of a chunk."""
 
 
 class InProcess:
@@ -46,6 +50,7 @@ class InProcess:
         self.rejects: list[Reject] = []
         self.counts: dict[str, Counts] = {}
         self._states: dict[tuple[int, str], MemoryState] = {}
+        self._other_memos: dict[tuple[int, str], dict[str, Any]] = {}
 
     def step(self, trains: Mapping[str, Train]) -> dict[str, Train]:
         """Run one train of each source through the network; the trains that arrived at outputs, by their names."""
@@ -78,8 +83,26 @@ class InProcess:
 
     def restart(self) -> None:
         """Go on as after a restart: of the state only the chunks survive, as bytes."""
+        self._go_on_with({})
+
+    def change_worker(self) -> None:
+        """Go on as when another worker takes over: it has the chunks, and an earlier memo from its last turn."""
+        memos = {key: state.memo for key, state in self._states.items()}
+        self._go_on_with(self._other_memos)
+        self._other_memos = memos
+
+    def touched(self) -> set[ChunkName]:
+        """The chunks that were put or dropped since a worker began."""
+        return {(slot, box, *name) for (slot, box), state in self._states.items() for name in state.touched}
+
+    def chunk(self, name: ChunkName) -> Chunk | None:
+        """A chunk of the state, or None if there is none."""
+        slot, box, table, key = name
+        return self._states[slot, box].get(table, key) if (slot, box) in self._states else None
+
+    def _go_on_with(self, memos: Mapping[tuple[int, str], dict[str, Any]]) -> None:
         for key, old in self._states.items():
-            state = self._states[key] = MemoryState()
+            state = self._states[key] = MemoryState(memos.get(key))
             state.chunks = {name: unpack_chunk(b"".join(pack_chunk(chunk))) for name, chunk in old.chunks.items()}
 
     def _cut(self, source: str, train: Train) -> list[list[Train]]:

@@ -17,7 +17,7 @@ from arterial.storage.place import put_in_place
 from arterial.version import __version__
 
 MANIFEST = "manifest.json"
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True)

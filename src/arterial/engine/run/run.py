@@ -29,7 +29,7 @@ from arterial.engine.spark.frame_sink import FrameSink, frame_of
 from arterial.engine.spark.frame_source import FrameSource
 from arterial.engine.spark.levels import add_levels
 from arterial.engine.spark.packed_work import PackedWork
-from arterial.engine.spark.session import spark_session
+from arterial.engine.spark.session import query_settings, spark_session
 from arterial.engine.spark.source import read_sources
 from arterial.engine.spark.task import fed_by
 from arterial.engine.spark.work import Work
@@ -123,23 +123,20 @@ class SparkRun(Run):
                 plan = plan_run(network, work.plan.shards, work.sources, frames)
                 self._works[version] = offer(self._packed, work, version, plan, work.sinks)
         session.sparkContext.setLogLevel("OFF")
-        shuffle = str(session.conf.get("spark.sql.shuffle.partitions"))
-        session.conf.set("spark.sql.shuffle.partitions", str(work.plan.shards))
         self._step_began = time.perf_counter()
         try:
-            rows = self._rows(session, self._packed, settings)
-            writer = rows.writeStream.queryName(f"arterial {work.plan.network.name} {work.run[:8]}")
-            if settings.only_available:
-                writer = writer.trigger(availableNow=True)
-            else:
-                writer = writer.trigger(processingTime=f"{round(settings.interval * 1000)} milliseconds")
-            writer = writer.option("checkpointLocation", str(folder.parent / "spark"))
-            self._query = writer.foreachBatch(self._finish_step).start()
+            with query_settings(session, work.plan.shards):
+                rows = self._rows(session, self._packed, settings)
+                writer = rows.writeStream.queryName(f"arterial {work.plan.network.name} {work.run[:8]}")
+                if settings.only_available:
+                    writer = writer.trigger(availableNow=True)
+                else:
+                    writer = writer.trigger(processingTime=f"{round(settings.interval * 1000)} milliseconds")
+                writer = writer.option("checkpointLocation", str(folder.parent / "spark"))
+                self._query = writer.foreachBatch(self._finish_step).start()
         except Exception as trouble:
             self._clear_memory()
             raise as_run_error(trouble, self._folder) from None
-        finally:
-            session.conf.set("spark.sql.shuffle.partitions", shuffle)
         Thread(target=self._watch, name="arterial-watcher", daemon=True).start()
 
     @property

@@ -103,6 +103,27 @@ def spark_session(name: str, *, master: str | None = None, settings: Mapping[str
     return session
 
 
+@contextmanager
+def query_settings(session: SparkSession, shards: int) -> Iterator[None]:
+    """Settings without which a query must not start, whoever made the session; afterwards they are as before.
+
+    Format 2 of state checkpoints makes Spark's commit log name the attempt at a state version that counts (decision
+    18).
+    """
+    wanted = {
+        "spark.sql.shuffle.partitions": str(shards),
+        "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    }
+    before = {name: str(session.conf.get(name)) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
+
+
 def _driver_megabytes() -> int:
     """A quarter of this machine's memory, from 1 to 8 GB: trains pass through it, and a tight heap always collects."""
     megabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,33 +12,46 @@ from typing import Any
 
 import pyarrow as pa
 
+from arterial.errors import RunError
 from arterial.storage.mapped import map_file
-from arterial.storage.place import PRIVATE, put_in_place, remove
+from arterial.storage.place import PRIVATE, remove, write_parts
 
 _NUMBER_DIGITS = 8
 
 
-class ChunkFiles:
-    """A folder of files that are never changed; each belongs to one chunk as one save left it.
+class DamagedStateError(RunError):
+    """The state in a checkpoint is not what was saved."""
 
-    All attempts at a save give a chunk's file the same name: of two attempts whose state reached Spark's store the
-    first is kept, while the run goes on with the second, so either may be asked for later.
+
+class ChunkFiles:
+    """A folder of files that are never changed or replaced; each is one chunk as one attempt at a save left it.
+
+    A file is written under its own name from the start: nobody knows it before the index that names it is saved, and
+    what an attempt leaves that is never committed is named by no index.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def write(self, name: str, parts: Sequence[Any]) -> None:
-        """Put a file in place, maybe instead of the one that another attempt left; who has that mapped keeps it."""
+    def write(self, name: str, parts: Sequence[Any]) -> str:
+        """Write a new file; the digest of its content."""
         try:
-            put_in_place(self._folder / name, parts, mode=PRIVATE)
+            write_parts(self._folder / name, parts, PRIVATE)
         except FileNotFoundError:
             self._folder.mkdir(parents=True, exist_ok=True)
-            put_in_place(self._folder / name, parts, mode=PRIVATE)
+            write_parts(self._folder / name, parts, PRIVATE)
+        return digest(parts)
 
-    def read(self, name: str) -> pa.Buffer:
-        """What is in a file."""
-        return map_file(self._folder / name)
+    def read(self, name: str, expected: str) -> pa.Buffer:
+        """What is in a file, if it has the expected digest."""
+        path = self._folder / name
+        try:
+            content = map_file(path)
+        except (OSError, pa.ArrowInvalid) as trouble:
+            raise _damaged(path, f"cannot be read ({trouble})") from None
+        if (found := digest([content])) != expected:
+            raise _damaged(path, f"has other content than was saved (digest {found}, expected {expected})")
+        return content
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files that no index names which Spark could still ask for."""
@@ -49,8 +63,7 @@ class ChunkFiles:
         with suppress(OSError):
             for path in self._folder.iterdir():
                 with suppress(ValueError):  # not a file of ours
-                    number = int(path.name.removeprefix(".")[:_NUMBER_DIGITS], 16)  # a draft begins with a dot
-                    if path.name not in named and number <= through:
+                    if path.name not in named and int(path.name[:_NUMBER_DIGITS], 16) <= through:
                         remove(path)
 
 
@@ -60,5 +73,20 @@ def new_stamp(save: int) -> str:
 
 
 def file_name(key: str, stamp: str) -> str:
-    """The name of the file of a chunk as the save of a stamp left it, in whichever attempt."""
-    return f"{stamp[:_NUMBER_DIGITS]}-{hashlib.blake2s(key.encode(), digest_size=8).hexdigest()}"
+    """The name of the file of a chunk as the attempt of a stamp left it."""
+    return f"{stamp}-{hashlib.blake2s(key.encode(), digest_size=8).hexdigest()}"
+
+
+def digest(parts: Sequence[Any]) -> str:
+    """The length and the checksum of what lies in several buffers: enough to find damage, and fast."""
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    return f"{sum(len(part) for part in parts):x}-{checksum:08x}"
+
+
+def _damaged(path: Path, what: str) -> DamagedStateError:
+    return DamagedStateError(
+        f"{path}: this file of the checkpoint's state {what}. Something other than this run has changed it: restore it "
+        "from a copy, or begin from the start with a new folder as checkpoint."
+    )

@@ -1,9 +1,10 @@
 """The state of one slot of one level (decisions 2, 12 and 18).
 
-Spark's state store keeps one value: the index. It says which chunks there are and the stamp of the step that wrote
+Spark's state store keeps one value: the index. It says which chunks there are and the stamp of the attempt that wrote
 each, and holds the small ones whole. A large chunk is a file of its own that is never changed; a step that changes it
-writes another one, and the index says from when on that counts. Spark commits the index with the step, so all
-chunks change together or not at all. A file goes when no index that Spark could still ask for names it.
+writes another one, under a name that no other attempt uses, and the index says from when on that counts. Spark commits
+the index with the step, so all chunks change together or not at all; its commit log says which attempt at a step counts
+(state checkpoint format 2). A file goes when no index that Spark could still ask for names it.
 
 A worker keeps what it decoded under the stamps in a cache of the process, so a step costs one read and, if it changed
 anything, one write, plus a file for each large chunk it touched.
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from arterial.engine.state.chunk_files import ChunkFiles, file_name, new_stamp
+from arterial.engine.state.chunk_files import ChunkFiles, DamagedStateError, digest, file_name, new_stamp
 from arterial.engine.state.chunks import pack_chunk, unpack_chunk
 from arterial.network.state import Chunk
 
@@ -25,6 +26,8 @@ INLINE_BYTES = 4096
 """A chunk of at most this size lies in the index."""
 
 _LENGTH = struct.Struct("<I")
+_DIGEST_BYTES = 24
+"""The index begins with the digest of the rest, in so many bytes."""
 _SEPARATOR = "\x1f"
 _UNSAVED = "unsaved"
 _STILL_ASKED_FOR = 2
@@ -65,6 +68,8 @@ class _Index:
     """The stamp of every chunk, by its name."""
     inline: dict[str, bytes] = field(default_factory=dict)
     """The small chunks."""
+    digests: dict[str, str] = field(default_factory=dict)
+    """The digest of every large chunk's file."""
     ended: list[tuple[int, str]] = field(default_factory=list)
     """Files that no longer count, and since which save."""
     past: list[str] = field(default_factory=list)
@@ -72,7 +77,7 @@ class _Index:
 
     def files(self) -> set[str]:
         """The files that it names."""
-        large = {file_name(key, stamp) for key, stamp in self.chunks.items() if key not in self.inline}
+        large = {file_name(key, self.chunks[key]) for key in self.digests}
         return large | {name for _, name in self.ended}
 
 
@@ -115,7 +120,7 @@ class SlotState:
         if key in self._index.inline:
             chunk = unpack_chunk(self._index.inline[key])
         else:
-            chunk = unpack_chunk(self._files.read(file_name(key, stamp)))
+            chunk = unpack_chunk(self._files.read(file_name(key, stamp), self._index.digests[key]))
             self.reads += 1
         self._kept.chunks[key] = (stamp, chunk)
         return chunk
@@ -147,7 +152,8 @@ class SlotState:
         index.saves += 1
         index.stamp = new_stamp(index.saves)
         for key in sorted(self._touched):
-            if index.inline.pop(key, None) is None and key in self._stored:
+            index.inline.pop(key, None)
+            if index.digests.pop(key, None) is not None:
                 index.ended.append((index.saves, file_name(key, self._stored[key])))
             if key in index.chunks:
                 self._write(key)
@@ -166,7 +172,7 @@ class SlotState:
         if sum(len(part) for part in parts) <= INLINE_BYTES:
             self._index.inline[key] = b"".join(parts)
         else:
-            self._files.write(file_name(key, stamp), parts)
+            self._index.digests[key] = self._files.write(file_name(key, stamp), parts)
             self.writes += 1
         self._index.chunks[key] = stamp
         self._kept.chunks[key] = (stamp, chunk)
@@ -220,22 +226,31 @@ def _write_index(index: _Index) -> bytes:
         "saves": index.saves,
         "chunks": index.chunks,
         "inline": [[name, len(packed)] for name, packed in index.inline.items()],
+        "digests": index.digests,
         "ended": index.ended,
         "past": index.past,
     }
     text = json.dumps(header, separators=(",", ":")).encode()
-    return b"".join([_LENGTH.pack(len(text)), text, *index.inline.values()])
+    parts = [_LENGTH.pack(len(text)), text, *index.inline.values()]
+    return b"".join([digest(parts).encode().rjust(_DIGEST_BYTES), *parts])
 
 
 def _read_index(packed: bytes | None) -> _Index:
     if packed is None:
         return _Index()
     packed = bytes(packed)
-    at = 4 + _LENGTH.unpack_from(packed)[0]
-    header = json.loads(packed[4:at])
+    expected, content = packed[:_DIGEST_BYTES].decode(errors="replace").strip(), memoryview(packed)[_DIGEST_BYTES:]
+    if digest([content]) != expected:
+        raise DamagedStateError(
+            "the index of a slot in Spark's state store has other content than was saved: the checkpoint is damaged. "
+            "Restore it from a copy, or begin from the start with a new folder as checkpoint."
+        )
+    begin = _DIGEST_BYTES + _LENGTH.size
+    at = begin + _LENGTH.unpack_from(content)[0]
+    header = json.loads(packed[begin:at])
     inline = {}
     for name, length in header["inline"]:
         inline[name] = packed[at : at + length]
         at += length
     ended = [(since, name) for since, name in header["ended"]]
-    return _Index(header["stamp"], header["saves"], header["chunks"], inline, ended, header.get("past", []))
+    return _Index(header["stamp"], header["saves"], header["chunks"], inline, header["digests"], ended, header["past"])

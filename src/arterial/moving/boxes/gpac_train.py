@@ -118,7 +118,7 @@ class Telling:
         self.ys = pl.concat([known[_Y], tuples[box.y], known[_TOLD_Y]])
         self.x, self.y, self.placed = _places(self.xs, self.ys, lonlat=box.lonlat)
         self.objects = object_slots(engine.object_table, tuples[box.object]).astype(np.int64)
-        slots: Array = self.state.memo["slots"]
+        slots = object_slots(engine.object_table, known[box.object]).astype(np.int64)
         engine.make_room()
         room = len(engine.object_table.rank)
         self.object_of = np.empty(count, np.int64)
@@ -250,13 +250,6 @@ class Telling:
         changed = np.flatnonzero(self.changed & ((self.n != 0) | (np.arange(len(self.n)) < before)))
         most = 2 * len(changed) >= len(stays)  # then it is less work to write all than to merge
         self.table.write(self._rows(stays), None if most else self._rows(changed))
-        slots = self.object_of[stays]
-        dead = engine.objects.live[slots] == 0  # the engine may have given their slots to others
-        if dead.any():
-            ids = self.all[self.box.object].gather(self.first_row[stays[dead]])
-            slots[dead] = object_slots(engine.object_table, ids)
-            engine.make_room()
-        self.state.memo["slots"] = slots
         if isinstance(engine, RememberingExecution):
             self.state.put("known", "", save_known(engine))
             self.state.put("gauge", "", {"longest_step": np.array([engine.longest_step])})
@@ -306,7 +299,7 @@ class Telling:
             gauge = self.state.get("gauge")
             assert not isinstance(gauge, pl.DataFrame | None)
             engine.longest_step = float(gauge["longest_step"][0])
-        memo["engine"], memo["slots"] = engine, slots
+        memo["engine"] = engine
         return engine
 
     def _focal(self) -> Whereabouts:

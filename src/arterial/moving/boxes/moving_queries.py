@@ -193,10 +193,10 @@ class _Work:
                 self.changes.append((t, changed))
             self._measure(engine, t)
         self._output = self._out(engine)
-        engine.forget()
         log_objects(self.state, engine, [slots, np.array(gone, np.int32)])
         log_queries(self.state, engine, spoken_of)
         self._save_known(engine)
+        engine.forget()
 
     def frame(self, port: str) -> pl.DataFrame:
         """What leaves by a port."""

@@ -99,9 +99,18 @@ class SlotTable:
         """The slot of one id, or None."""
         if isinstance(identity, str):
             return self._texts.get(identity)
-        found = np.empty(1, np.int32)
-        wanted = np.array([identity], np.int64)
-        return None if _look_up(self._after, self._keys, self._slots, wanted, found) else int(found[0])
+        found = int(self.find_numbers(np.array([identity], np.int64))[0])
+        return None if found == _UNUSED else found
+
+    def find_numbers(self, numbers: Array) -> Array:
+        """The slot of every number, or -1."""
+        found = np.empty(len(numbers), np.int32)
+        _look_up(self._after, self._keys, self._slots, numbers, found)
+        return found
+
+    def find_texts(self, texts: Sequence[str]) -> Array:
+        """The slot of every text, or -1."""
+        return np.fromiter((self._texts.get(text, _UNUSED) for text in texts), np.int32, len(texts))
 
     def id_of(self, slot: int) -> Id:
         """The id in a slot."""

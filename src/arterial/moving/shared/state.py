@@ -32,19 +32,32 @@ _QUERIES = {name: kind.polars for name, kind in QUERY_SCHEMA.items()}
 
 
 def log_objects(state: State, engine: SharedExecution, touched: Sequence[Array]) -> None:
-    """Add the objects of these slots, as they are: slot, id, x, y, last report."""
+    """Add the objects of these slots, as they are, in the order of their ids: id, x, y, last report.
+
+    Slots are not part of the state: which ones an engine gives out depends on what it has seen. The objects that left
+    must not be forgotten by the engine before.
+    """
     size = sum(len(slots) for slots in touched)
     if not size:
         return
     key, swallowed, is_first = _swallow(state, OBJECTS, size)
-    marked = np.zeros(engine.object_table.used, np.bool_)
-    for slots in (*touched, *(chunk["slot"].to_numpy() for chunk in swallowed)):
+    table, objects = engine.object_table, engine.objects
+    marked = np.zeros(table.used, np.bool_)
+    for slots in touched:
         _mark(marked, slots)
-    objects = engine.objects
-    columns = _gather(marked, is_first, objects.live, objects.x, objects.y, objects.last)
-    if len(columns[0]):
-        ids = ids_column(engine.object_table, columns[0])
-        state.put(OBJECTS, key, pl.DataFrame([columns[0], ids, *columns[1:]], schema=["slot", "id", "x", "y", "last"]))
+    forgotten = []
+    for chunk in swallowed:
+        slots = _find_slots(table, chunk["id"])
+        _mark(marked, slots)
+        if not is_first and (slots < 0).any():
+            forgotten.append(chunk["id"].filter(pl.Series(slots < 0)).cast(pl.String))
+    slots, x, y, last = _gather(marked, is_first, objects.live, objects.x, objects.y, objects.last)
+    rows = pl.DataFrame({"id": ids_column(table, slots), "x": x, "y": y, "last": last})
+    if forgotten:
+        gone = pl.concat(forgotten).unique().alias("id").to_frame().with_columns(x=0.0, y=0.0, last=GONE)
+        rows = pl.concat([rows.cast({"id": pl.String}), gone])
+    if rows.height:
+        state.put(OBJECTS, key, _in_order(rows))
 
 
 def load_objects(state: State, engine: SharedExecution) -> None:
@@ -54,13 +67,11 @@ def load_objects(state: State, engine: SharedExecution) -> None:
         return
     if len({chunk["id"].dtype for chunk in chunks}) > 1:
         chunks = [chunk.with_columns(pl.col("id").cast(pl.String)) for chunk in chunks]
-    log = pl.concat(chunks)
-    latest = np.full(int(log["slot"].to_numpy().max()) + 1, -1)
-    latest[log["slot"].to_numpy()] = np.arange(log.height)
-    saved = log[latest[latest >= 0]].filter(pl.col("last") != GONE)
-    slots, ids = saved["slot"].to_numpy(), saved["id"]
+    log = chunks[0] if len(chunks) == 1 else pl.concat(chunks).unique("id", keep="last", maintain_order=True)
+    saved = log.filter(pl.col("last") != GONE)
+    slots, ids = np.arange(saved.height), saved["id"]
     known = ids.to_numpy() if ids.dtype.is_integer() else [parsed_id(text) for text in ids.to_list()]
-    engine.object_table.restore(slots, known, len(latest))
+    engine.object_table.restore(slots, known, len(slots))
     engine.make_room()
     objects = engine.objects
     objects.x[slots], objects.y[slots], objects.last[slots] = (saved[name].to_numpy() for name in ("x", "y", "last"))
@@ -99,7 +110,7 @@ def load_queries(state: State, engine: SharedExecution) -> None:
 
 
 def save_known(engine: RememberingExecution) -> pl.DataFrame:
-    """A row for each query and object that it knows, and whether that is in its answer."""
+    """A row for each query and object that it knows, in their order, and whether that is in its answer."""
     memories = engine.memories
     rows = np.repeat(np.array(list(memories), np.int64), [len(memory.known) for memory in memories.values()])
     known = np.concatenate([np.empty(0, np.int64), *(memory.known for memory in memories.values())]).astype(np.int64)
@@ -110,7 +121,7 @@ def save_known(engine: RememberingExecution) -> pl.DataFrame:
             "id": ids_column(engine.object_table, known).cast(pl.String),
             "answered": np.concatenate([np.empty(0, np.bool_), *answered]),
         }
-    )
+    ).sort("query", "id")
 
 
 def load_known(engine: RememberingExecution, saved: pl.DataFrame) -> None:
@@ -133,6 +144,25 @@ def slots_of(table: SlotTable, ids: pl.Series) -> Array:
     return slots
 
 
+def _find_slots(table: SlotTable, ids: pl.Series) -> Array:
+    """The slots of a column of ids, numbers or texts, -1 where the table knows none."""
+    if ids.dtype.is_integer():
+        return table.find_numbers(ids.to_numpy())
+    is_number = ids.str.contains(_NUMBER).to_numpy()
+    slots = np.empty(len(ids), np.int32)
+    slots[is_number] = table.find_numbers(ids.filter(is_number).cast(pl.Int64).to_numpy())
+    slots[~is_number] = table.find_texts(ids.filter(~is_number).to_list())
+    return slots
+
+
+def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows in the order of their ids, which are integers if all of them can be."""
+    ids = rows["id"]
+    if ids.dtype == pl.String and ids.str.contains(_NUMBER).all():
+        rows = rows.cast({"id": pl.Int64})
+    return rows if rows["id"].is_sorted() else rows.sort("id")
+
+
 def ids_column(table: SlotTable, slots: Array) -> pl.Series:
     """The ids of slots: numbers if the table knows no others, else texts."""
     if not table.text_of:
@@ -147,22 +177,23 @@ _NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
 @njit(cache=True)
 def _mark(marked: Array, slots: Array) -> None:
     for i in range(len(slots)):
-        marked[slots[i]] = True
+        if slots[i] >= 0:
+            marked[slots[i]] = True
 
 
 @njit(cache=True)
 def _gather(
     marked: Array, only_live: bool, lives: Array, xs: Array, ys: Array, lasts: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """The slots that are marked, and what is known of their objects."""
+    """The slots that are marked, and what is known of their objects; where one was that is gone does not matter."""
     most = len(marked)
-    slots, x, y, last = np.empty(most, np.int32), np.empty(most), np.empty(most), np.empty(most)
+    slots, x, y, last = np.empty(most, np.int32), np.zeros(most), np.zeros(most), np.full(most, GONE)
     count = 0
     for slot in range(most):
         if marked[slot] and (lives[slot] or not only_live):
             slots[count] = slot
-            x[count], y[count] = xs[slot], ys[slot]
-            last[count] = lasts[slot] if lives[slot] else GONE
+            if lives[slot]:
+                x[count], y[count], last[count] = xs[slot], ys[slot], lasts[slot]
             count += 1
     return slots[:count], x[:count], y[:count], last[:count]
 
