@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import strategies as st
 
 from arterial.drawing import Network, StreamHandle
@@ -57,3 +58,11 @@ def test_values_are_expressions_over_aggregates() -> None:
         tuples((10, 1, 1, "a"), (10, 2, 2, "b"), (10, 3, 6, "a")),
     )
     assert got == [(10, 3, 13.0, 5, 2)]
+
+
+@pytest.mark.parametrize("draw", ["tumble", "latch", "slide"])
+def test_the_mean_of_integers_is_exact(draw: str) -> None:
+    arrivals = tuples((1, 0, -(2**53) - 1), (1, 1, 2**53), (1, 2, None), (1, 3, 2**63 - 1), (1, 3, 2**63 - 1))
+    got = one(lambda s: getattr(s, draw)("t", size=2, m="avg(x)"), arrivals)
+    assert got[0] == (1, -0.5)
+    assert got[-1][1] == ((2**63 - 2) / 3 if draw == "latch" else 2.0**63)

@@ -48,7 +48,10 @@ def _sum(values: list[Any]) -> Any:
     return total
 
 
-def _avg(values: list[float]) -> float | None:
+def _avg(values: list[Any]) -> float | None:
+    """Integers have an exact sum; that of floats is rounded tuple by tuple."""
+    if values and isinstance(values[0], int):
+        return sum(values) / len(values)
     return _sum(values) / len(values) if values else None
 
 

@@ -1,6 +1,6 @@
 """Aggregates over windows, many windows at once: accumulators are columns of a frame with one row a window.
 
-The accumulators of the aggregate "@i" are the columns "@i" and, where it needs more, "@i.n", "@i.mean", "@i.squares".
+The accumulators of the aggregate "@i" are the columns "@i" and, where it needs more, "@i.n", "@i.mean", "@i.upper" ….
 They are plain columns, so they are also what a box keeps as its state between trains.
 """
 
@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 
 from arterial.arrays import Array
-from arterial.boxes.parts import kernels
+from arterial.boxes.parts import exact, kernels
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call
 from arterial.network.expression.vectorised import divide, evaluate
-from arterial.network.schema import Schema
+from arterial.network.schema import Schema, Type
 
 WINDOW = "@window"
 """The column with the number of the window."""
@@ -96,6 +96,11 @@ def numbers_of(column: pl.Series) -> Array:
     return (column.fill_null(0) if column.null_count() else column).to_numpy()
 
 
+def is_whole_mean(call: Call) -> bool:
+    """Whether it is a mean of integers, whose sum is kept without loss."""
+    return call.function == "avg" and call.arguments[0].type is Type.INT64
+
+
 def valid_rows(values: pl.Series) -> Array:
     """Which values are not null; empty, if all are."""
     return values.is_not_null().to_numpy() if values.null_count() else _ALL
@@ -109,7 +114,8 @@ def _columns(i: int, call: Call) -> dict[str, pl.DataType]:
             assert call.type is not None
             return {f"@{i}": call.type.polars, f"@{i}.n": pl.Int64()}
         case "avg":
-            return {f"@{i}": pl.Float64(), f"@{i}.n": pl.Int64()}
+            parts = ("upper", "lower", "n") if is_whole_mean(call) else ()
+            return {f"@{i}.{part}": pl.Int64() for part in parts} or {f"@{i}": pl.Float64(), f"@{i}.n": pl.Int64()}
         case "stddev":
             return {f"@{i}.n": pl.Int64(), f"@{i}.mean": pl.Float64(), f"@{i}.squares": pl.Float64()}
         case "window_start":
@@ -132,6 +138,12 @@ def _add(
     valid = valid_rows(values)
     if call.function == "count_distinct":
         return {me: pl.Series(_distinct(values, valid, slots, count))}
+    if is_whole_mean(call):
+        upper, lower, counts = (_grown(opened[f"{me}.{part}"], count) for part in ("upper", "lower", "n"))
+        for sums, half in zip((upper, lower), exact.halves(numbers_of(values)), strict=True):
+            kernels.add_sums(slots, half, valid, sums, np.zeros_like(counts))
+        kernels.add_counts(slots, valid, counts)
+        return {f"{me}.upper": pl.Series(upper), f"{me}.lower": pl.Series(lower), f"{me}.n": pl.Series(counts)}
     if call.function in ("sum", "avg"):
         sums, counts = _grown(opened[me], count), _grown(opened[f"{me}.n"], count)
         kernels.add_sums(slots, numbers_of(values), valid, sums, counts)
@@ -184,6 +196,8 @@ def _result(i: int, call: Call, windows: pl.DataFrame) -> pl.Series:
     me = f"@{i}"
     if call.function == "sum":
         return windows.select(pl.when(pl.col(f"{me}.n") > 0).then(pl.col(me))).to_series()
+    if is_whole_mean(call):
+        return exact.mean(*(windows[f"{me}.{part}"].to_numpy() for part in ("upper", "lower", "n")))
     if call.function == "avg":
         return divide(windows[me], windows[f"{me}.n"].cast(pl.Float64))
     if call.function == "stddev":

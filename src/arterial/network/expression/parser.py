@@ -355,9 +355,9 @@ class _Binder:
         if function in ("sum", "avg", "stddev"):
             if not (of is None or of.is_number):
                 raise self._error(f"{function} needs a number, got {of}")
-            whole = function == "sum" and of is not Type.FLOAT64
-            kind = Type.INT64 if whole else Type.FLOAT64
-            return Call(function, tuple(cast(a, kind) for a in arguments), kind)
+            whole = Type.INT64 if function != "stddev" and of is not Type.FLOAT64 else Type.FLOAT64
+            kind = whole if function == "sum" else Type.FLOAT64
+            return Call(function, tuple(cast(a, whole) for a in arguments), kind)
         if function in ("min", "max", "first", "last"):
             if of is None:
                 raise self._error(f"{function} needs a value with a type; write cast(null as …)")
