@@ -14,8 +14,14 @@ import polars as pl
 from arterial.arrays import Array
 from arterial.boxes.parts import exact, kernels
 from arterial.boxes.parts.groups import codes, slots_of
+from arterial.boxes.parts.percentiles import (
+    add_to_histograms,
+    histogram_columns,
+    histogram_percentiles,
+    percentiles,
+)
 from arterial.network.expression.aggregate import Aggregation
-from arterial.network.expression.tree import Call
+from arterial.network.expression.tree import Call, share_of
 from arterial.network.expression.vectorised import divide, evaluate
 from arterial.network.schema import Schema, Type
 
@@ -56,7 +62,7 @@ def accumulate(
     sizes = _grown(opened[SIZE], count)
     kernels.add_counts(slots, _ALL, sizes)
     columns[SIZE] = pl.Series(sizes)
-    arguments = iter(evaluate(tuples, [argument for call in aggregation.calls for argument in call.arguments]))
+    arguments = iter(evaluate(tuples, [argument for call in aggregation.calls for argument in call.arguments[:1]]))
     for i, call in enumerate(aggregation.calls):
         values = next(arguments) if call.arguments else None
         columns |= _add(i, call, opened, values, slots, count)
@@ -118,6 +124,10 @@ def _columns(i: int, call: Call) -> dict[str, pl.DataType]:
             return {f"@{i}.{part}": pl.Int64() for part in parts} or {f"@{i}": pl.Float64(), f"@{i}.n": pl.Int64()}
         case "stddev":
             return {f"@{i}.n": pl.Int64(), f"@{i}.mean": pl.Float64(), f"@{i}.squares": pl.Float64()}
+        case "percentile":
+            return {f"@{i}": pl.Float64()}
+        case "approx_percentile":
+            return histogram_columns(f"@{i}")
         case "window_start":
             return {}
     assert call.type is not None
@@ -138,6 +148,10 @@ def _add(
     valid = valid_rows(values)
     if call.function == "count_distinct":
         return {me: pl.Series(_distinct(values, valid, slots, count))}
+    if call.function == "percentile":
+        return {me: percentiles(numbers_of(values), valid, slots, count, share_of(call))}
+    if call.function == "approx_percentile":
+        return add_to_histograms(me, opened, numbers_of(values), valid, slots, count)
     if is_whole_mean(call):
         upper, lower, counts = (_grown(opened[f"{me}.{part}"], count) for part in ("upper", "lower", "n"))
         for sums, half in zip((upper, lower), exact.halves(numbers_of(values)), strict=True):
@@ -196,6 +210,8 @@ def _result(i: int, call: Call, windows: pl.DataFrame) -> pl.Series:
     me = f"@{i}"
     if call.function == "sum":
         return windows.select(pl.when(pl.col(f"{me}.n") > 0).then(pl.col(me))).to_series()
+    if call.function == "approx_percentile":
+        return histogram_percentiles(me, windows, share_of(call))
     if is_whole_mean(call):
         return exact.mean(*(windows[f"{me}.{part}"].to_numpy() for part in ("upper", "lower", "n")))
     if call.function == "avg":

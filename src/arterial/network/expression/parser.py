@@ -338,9 +338,28 @@ class _Binder:
             return self._aggregate("count_distinct", part.this.expressions[0])
         return self._aggregate("count", None if isinstance(part.this, exp.Star) else part.this)
 
+    def _on_median(self, part: exp.Median) -> Tree:
+        return self._percentile("percentile", part.this, exp.Literal.number("0.5"))
+
+    def _on_percentilecont(self, part: exp.PercentileCont) -> Tree:
+        return self._percentile("percentile", part.this, part.expression)
+
+    def _on_approxquantile(self, part: exp.ApproxQuantile) -> Tree:
+        return self._percentile("approx_percentile", part.this, part.args["quantile"])
+
+    def _percentile(self, function: str, value: Any, share: Any) -> Tree:
+        place = self.tree(share)
+        if not (isinstance(place, Literal) and isinstance(place.value, int | float) and 0 <= place.value <= 1):
+            raise self._error(f"the second value of {function} must be a constant from 0 to 1, such as 0.95")
+        call = self._aggregate(function, value)
+        assert isinstance(call, Call)
+        return Call(function, (*call.arguments, Literal(float(place.value), Type.FLOAT64)), Type.FLOAT64)
+
     def _on_anonymous(self, part: exp.Anonymous) -> Tree:
         if part.name.lower() == "window_start" and not part.expressions:
             return self._aggregate("window_start", None)
+        if part.name.lower() in ("percentile", "approx_percentile") and len(part.expressions) == 2:
+            return self._percentile(part.name.lower(), *part.expressions)
         raise self._error(f"there is no function {part.name!r}")
 
     def _aggregate(self, function: str, argument: Any) -> Tree:
@@ -352,10 +371,10 @@ class _Binder:
         arguments = () if argument is None else (self.tree(argument),)
         self.inside_aggregate = False
         of = arguments[0].type if arguments else None
-        if function in ("sum", "avg", "stddev"):
+        if function in ("sum", "avg", "stddev", "percentile", "approx_percentile"):
             if not (of is None or of.is_number):
                 raise self._error(f"{function} needs a number, got {of}")
-            whole = Type.INT64 if function != "stddev" and of is not Type.FLOAT64 else Type.FLOAT64
+            whole = Type.INT64 if function in ("sum", "avg") and of is not Type.FLOAT64 else Type.FLOAT64
             kind = whole if function == "sum" else Type.FLOAT64
             return Call(function, tuple(cast(a, whole) for a in arguments), kind)
         if function in ("min", "max", "first", "last"):
