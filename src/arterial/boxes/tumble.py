@@ -33,8 +33,8 @@ class Tumble(Box):
     Parameters:
         values: pairs of a name and an expression over `count(*)`, `count`, `count(distinct …)`, `sum`, `min`, `max`,
             `avg`, `first`, `last`, `stddev` (of a sample), `median`, `percentile`, `approx_percentile`,
-            `window_start()` and the columns of the group. A function made with `@function` gets the columns of the window and returns
-            one value, or as many as it produces.
+            `window_start()` and the columns of the group. A function made with `@function` gets the columns of the
+            window and returns one value, or as many as it produces.
         every: the length of a window in time; or
         size: the number of tuples of a window.
 

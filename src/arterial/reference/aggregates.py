@@ -54,8 +54,8 @@ def _sum(values: list[Any]) -> Any:
 def _avg(values: list[Any]) -> float | None:
     """Integers have an exact sum; that of floats is rounded tuple by tuple."""
     if values and isinstance(values[0], int):
-        return sum(values) / len(values)
-    return _sum(values) / len(values) if values else None
+        return int(sum(values)) / len(values)
+    return float(_sum(values)) / len(values) if values else None
 
 
 def _min(values: list[Any]) -> Any:

@@ -80,9 +80,11 @@ def _run(
     if is_whole_mean(call):
         columns = {}
         for half, numbers in zip(("upper", "lower"), exact.halves(numbers_of(values)), strict=True):
-            column, out = f"{me}.{half}", np.empty(len(slots), np.int64)
-            kernels.run_sums(slots, numbers, valid, resets, before.array(column), before.array(f"{me}.n"), out, counts)
-            columns[column] = pl.Series(out)
+            column, whole = f"{me}.{half}", np.empty(len(slots), np.int64)
+            kernels.run_sums(
+                slots, numbers, valid, resets, before.array(column), before.array(f"{me}.n"), whole, counts
+            )
+            columns[column] = pl.Series(whole)
         return columns | {f"{me}.n": pl.Series(counts)}
     if call.function in ("sum", "avg"):
         sums = before.array(me)
