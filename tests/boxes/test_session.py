@@ -13,14 +13,14 @@ from arterial.network.schema import Schema
 from arterial.network.state import MemoryState
 from arterial.network.train import Train
 from arterial.testing import frame
-from tests.boxes.drawn import ALL, COLUMNS, DISTINCT, START, one, tuples
+from tests.boxes.drawn import ALL, COLUMNS, DISTINCT, PERCENTILES, START, one, tuples
 from tests.conformance.choices import Draw, values_over
 
 
 def case(s: StreamHandle) -> None:
     s.group_by("k", "s").session("box", ALL | START, gap=10).output("o1")
     s.session("box2", ALL, gap=1).output("o2")
-    s.group_by("j").session("box3", ALL | DISTINCT | START, gap=7).output("o3")
+    s.group_by("j").session("box3", ALL | DISTINCT | PERCENTILES | START, gap=7).output("o3")
     s.session("box4", DISTINCT, gap=2).output("o4")
 
 

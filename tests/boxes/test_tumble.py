@@ -16,7 +16,7 @@ from arterial.network.schema import Schema
 from arterial.network.state import MemoryState
 from arterial.network.train import Train
 from arterial.testing import frame
-from tests.boxes.drawn import ALL, COLUMNS, DISTINCT, START, one, tuples
+from tests.boxes.drawn import ALL, COLUMNS, DISTINCT, PERCENTILES, START, one, tuples
 from tests.conformance.choices import Draw, values_over
 
 
@@ -25,8 +25,8 @@ def case(s: StreamHandle) -> None:
     s.tumble("box2", ALL | START, every=7).output("o2")
     s.group_by("k").tumble("box3", ALL | START, size=3).output("o3")
     s.tumble("box4", ALL, size=4).output("o4")
-    s.group_by("j").tumble("box5", ALL | DISTINCT | START, every=10).output("o5")
-    s.group_by("f").tumble("box6", ALL | DISTINCT | START, size=2).output("o6")
+    s.group_by("j").tumble("box5", ALL | DISTINCT | PERCENTILES | START, every=10).output("o5")
+    s.group_by("f").tumble("box6", ALL | DISTINCT | PERCENTILES | START, size=2).output("o6")
 
 
 WEIGHT = 2
