@@ -14,8 +14,9 @@ ALL = {
     "ls": "min(s)", "fi": "first(s)", "la": "last(x)", "av": "avg(x)", "sd": "stddev(f)",
     "mix": "max(n) + count(*) * 2", "hb": "max(b)", "tf": "first(t)",
 }  # fmt: skip
-START = {"start": "window_start()"}
+START = {"start": "window_start()", "ap": "approx_percentile(f, 0.3)", "ax": "approx_percentile(x, 1)"}
 DISTINCT = {"d": "count(distinct s)", "df": "count(distinct f)"}
+PERCENTILES = {"md": "median(f)", "p9": "percentile(x, 0.9)"}
 
 COLUMNS = {"k": int, "time": int, "x": int, "s": str}
 

@@ -63,6 +63,12 @@ def test_a_float_sum_forgets_what_went() -> None:
     assert [row[1] for row in got if row[-1] == 1] == [1e300, 0.1, None, 0.3]
 
 
+def test_a_mean_is_exact() -> None:
+    arrivals = tuples((1, 1, -(2**53) - 1, "1e308"), (2, 1, 2**53, "1e308"))
+    got = one(lambda s: s.map("f", f="cast(s as double)").aggregate("a", m="avg(x)", f="avg(f)"), arrivals)
+    assert got == [(1, -0.5, 1e308, 1)]
+
+
 def test_what_does_not_change_is_not_told() -> None:
     got = one(lambda s: s.latest("l", "k").aggregate("a", hi="max(x)"), tuples((1, 1, 9), (2, 2, 4), (3, 3, 1)))
     assert got == [(1, 9, 1)]

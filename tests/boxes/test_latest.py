@@ -14,7 +14,7 @@ from arterial.errors import NetworkError
 from arterial.network.box import IN, Stream
 from arterial.network.schema import Schema
 from arterial.reference.latest import latest
-from arterial.testing import check_box
+from arterial.testing import check_box, check_network, run
 from tests.boxes.drawn import one, tuples
 from tests.conformance.choices import Draw
 
@@ -57,6 +57,15 @@ def test_in_every_shard() -> None:
 
 def changes(rows: list[tuple[Any, ...]]) -> list[str]:
     return [f"{time} {'+' if sign > 0 else '-'}{k} {x}" for k, time, x, _, sign in rows]
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32"])
+def test_silence_where_the_time_is_narrow(kind: str) -> None:
+    net = Network("n")
+    net.source("s", {"time": kind, "k": int}).latest("now", "k", timeout=300).output("o")
+    arrivals = {"s": [{"time": 100, "k": 1}, {"time": 120, "k": 2}]}
+    check_network(net, arrivals, tries=3)
+    assert [row["time"] for row in run(net, arrivals)["o"]] == [100, 120, 400, 420]
 
 
 @pytest.mark.parametrize("seed", range(8))

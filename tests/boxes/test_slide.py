@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from arterial.drawing import Network, StreamHandle
-from tests.boxes.drawn import ALL, DISTINCT, START, one, tuples
+from tests.boxes.drawn import ALL, DISTINCT, PERCENTILES, START, one, tuples
 from tests.conformance.choices import Draw, values_over
 
 
 def case(s: StreamHandle) -> None:
     s.group_by("k").slide("box", ALL | START, over=12, every=5).output("o1")
-    s.slide("box2", ALL | DISTINCT, over=3, every=10).output("o2")
+    s.slide("box2", ALL | DISTINCT | PERCENTILES, over=3, every=10).output("o2")
     s.group_by("k").slide("box3", ALL | START, size=3, advance=2).output("o3")
-    s.slide("box4", ALL | DISTINCT, size=2, advance=5).output("o4")
+    s.slide("box4", ALL | DISTINCT | PERCENTILES, size=2, advance=5).output("o4")
     s.slide("box5", ALL, size=4).output("o5")
 
 

@@ -27,8 +27,9 @@ def values_over(draw: Draw, stream: StreamHandle, holistic: bool, start: bool = 
     options = ["count(*)", *(f"{a}({n})" for n in names for a in ("count", "min", "max", "first", "last"))]
     options += [f"{a}({n})" for n in numbers for a in ("sum", "avg", "stddev")]
     options += [f"max({n}) + count(*)" for n in numbers]
-    options += ["window_start()"] if start else []
-    options += [f"count(distinct {n})" for n in names] if holistic else []
+    options += ["window_start()", *(f"approx_percentile({n}, 0.9)" for n in numbers)] if start else []
+    if holistic:
+        options += [f"count(distinct {n})" for n in names] + [f"percentile({n}, 0.3)" for n in numbers]
     chosen = draw(st.lists(st.sampled_from(options), min_size=1, max_size=4))
     return {f"v{i}": text for i, text in enumerate(chosen)}
 

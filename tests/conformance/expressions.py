@@ -25,6 +25,9 @@ def texts(schema: Schema, kind: Type, depth: int = 2) -> st.SearchStrategy[str]:
     return st.one_of([*leaves, *_calls(kind, sub)])
 
 
+_DATE = "to_timestamp((x % 2000000) * 41111 + 7)"
+"""A time in any month of some centuries."""
+_UNITS = ["second", "hour", "day", "week", "month", "quarter", "year"]
 _LITERALS = {
     Type.INT64: ["0", "1", "-2", "3", "9223372036854775807", "cast(null as int64)"],
     Type.FLOAT64: ["0.0", "1.5", "-2.25", "1e300", "cast(null as float64)"],
@@ -51,6 +54,10 @@ def _calls(kind: Type, sub):  # type: ignore[no-untyped-def]
             st.builds("abs({})".format, integer),
             st.builds("-({})".format, integer),
             st.builds("length({})".format, text),
+            st.builds("strpos({}, {})".format, text, text),
+            st.builds("sign({})".format, either),
+            st.builds("nullif({}, {})".format, integer, integer),
+            st.builds("{}({})".format, st.sampled_from(["year", "month", "day", "hour", "dayofweek"]), st.just(_DATE)),
             st.builds("cast({} as int64)".format, st.one_of(number, text, truth)),
             st.builds("cast({} as int8)".format, either),
         ]
@@ -61,15 +68,48 @@ def _calls(kind: Type, sub):  # type: ignore[no-untyped-def]
                 st.builds("({} {} {})".format, number, st.sampled_from(["+", "-", "*"]), either),
                 st.builds("({} / {})".format, either, either),
                 st.builds("{}({})".format, st.sampled_from(["floor", "ceil", "round", "abs", "sqrt"]), number),
-                st.builds("round({}, 2)".format, number),
+                st.builds("round({}, {})".format, number, st.integers(-3, 3)),
+                st.builds(
+                    "{}({})".format,
+                    st.sampled_from(
+                        [
+                            *[
+                                "sin",
+                                "cos",
+                                "tan",
+                                "asin",
+                                "acos",
+                                "atan",
+                                "exp",
+                                "ln",
+                                "log10",
+                                "log2",
+                                "trunc",
+                                "radians",
+                            ]
+                        ]
+                    ),
+                    either,
+                ),
+                st.builds("{}({}, {})".format, st.sampled_from(["pow", "atan2"]), number, either),
+                st.builds("epoch({})".format, st.just(_DATE)),
                 st.builds("cast({} as float64)".format, st.one_of(integer, text, truth)),
             ]
         case Type.STRING:
             return [
                 *common,
-                st.builds("{}({})".format, st.sampled_from(["lower", "upper", "trim"]), text),
+                st.builds("{}({})".format, st.sampled_from(["lower", "upper", "trim", "ltrim", "reverse"]), text),
+                st.builds("{}({}, {}, {})".format, st.sampled_from(["lpad", "rpad"]), text, st.integers(0, 5), text),
+                st.builds("{}({}, {})".format, st.sampled_from(["left", "right", "repeat"]), text, st.integers(0, 3)),
+                st.builds("split_part({}, 'a', {})".format, text, st.integers(-3, 3)),
+                st.builds("replace({}, {}, {})".format, text, text, text),
+                st.builds("concat({}, {})".format, text, text),
+                st.builds("regexp_replace({}, '([ab])(.)', '<\\2\\1$>')".format, text),
+                st.builds("regexp_extract({}, {})".format, text, st.sampled_from(["'b+'", "'(a)|b', 1", "'.$'"])),
+                st.builds("cast(date_trunc('{}', {}) as string)".format, st.sampled_from(_UNITS), st.just(_DATE)),
+                st.builds("strftime({}, '%Y %j %a')".format, st.just(_DATE)),
                 st.builds("({} || {})".format, text, text),
-                st.builds("substr({}, {}, {})".format, text, st.integers(1, 3), st.integers(0, 3)),
+                st.builds("substr({}, {}, {})".format, text, st.integers(-4, 3), st.integers(0, 3)),
                 st.builds("replace({}, 'a', 'bb')".format, text),
                 st.builds("cast({} as string)".format, st.one_of(integer, truth)),
             ]
@@ -89,6 +129,10 @@ def _calls(kind: Type, sub):  # type: ignore[no-untyped-def]
                 st.builds(
                     "({} like {})".format, text, st.sampled_from(["'a%'", "'_'", "'%b'", "'a\\%b'", "''", "'.*'"])
                 ),
+                st.builds("cast({} as bool)".format, text),
+                st.builds("isnan({})".format, number),
+                st.builds("regexp_matches({}, {})".format, text, st.sampled_from(["'^a'", "'b$'", "'[^a]'", "'\\d'"])),
+                st.builds("(cast({} || '01-02' as timestamp) is null)".format, st.sampled_from(["'2026-'", "s"])),
                 st.builds("{}({}, {})".format, st.sampled_from(["starts_with", "contains", "ends_with"]), text, text),
             ]
     return common

@@ -39,7 +39,7 @@ class Aggregate(Box):
 
     - A group goes with its last row. The one group of a stream that is not grouped stays, once it had a row: its counts
       are then 0 and its other values null, as in SQL. Before the first row there is nothing.
-    - Sums of integers wrap around; sums and means of floats are exact sums, rounded once.
+    - Sums of integers wrap around; sums of floats and all means are exact, rounded once.
     - `min`, `max` and `count(distinct …)` keep how often each value stands.
     - On a stream without signs every row stays, so the values are those of all tuples so far.
 

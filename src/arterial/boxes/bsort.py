@@ -21,8 +21,8 @@ from arterial.network.train import BEGIN, END, Train
 class BSort(Box):
     """Puts a stream in bounded disorder into the order of its time, or of another column (Aurora §2.1).
 
-    Late tuples, and tuples without a time, leave by `late`, in the order in which they came. The input must be one
-    sequence: groups have no common order to be late in.
+    Late tuples, and tuples without a time or with one further from zero than 2⁶², leave by `late`, in the order in
+    which they came. The input must be one sequence: groups have no common order to be late in.
 
     Parameters:
         disorder: how far a tuple may be behind the highest time before it; a tuple further behind is late.

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import polars as pl
+
 from arterial.errors import NetworkError
 from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.expression.function import Function, call_on_columns
@@ -53,27 +55,41 @@ class Filter(Box):
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """Both outputs are like the input."""
         stream = inputs[IN]
-        if isinstance(self.predicate, Function):
-            self.predicate.check(stream.schema)
-            require_rows_only(stream, self.predicate.reads, "the predicate")
-            if [field.type for field in self.predicate.produces] != [Type.BOOL]:
-                raise NetworkError(f"expected a function that produces one bool, got {self.predicate.produces}")
-        else:
-            require_rows_only(stream, reads(predicate(self.predicate, stream.schema)), f"{self.predicate!r}")
+        check_predicate(self.predicate, stream)
         return {OUT: stream, OTHERWISE: stream}
 
     def reads(self, stream: Stream) -> frozenset[str]:
         """The columns of the predicate."""
-        if isinstance(self.predicate, Function):
-            return frozenset(self.predicate.reads)
-        return frozenset(reads(predicate(self.predicate, stream.schema)))
+        return read_by(self.predicate, stream)
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """The train in two parts."""
         train = trains[IN]
-        if isinstance(self.predicate, Function):
-            mask = call_on_columns(self.predicate, self.name, train.tuples)[0].fill_null(False)
-        else:
-            mask = truth(train.tuples, predicate(self.predicate, self.fed_by[IN].schema))
+        mask = holds(self.predicate, self.name, self.fed_by[IN], train.tuples)
         otherwise = train.tuples.filter(~mask) if OTHERWISE in self.used else train.tuples.clear()
         return {OUT: Train(train.tuples.filter(mask), train.through), OTHERWISE: Train(otherwise, train.through)}
+
+
+def check_predicate(condition: str | Function, stream: Stream) -> None:
+    """Raise unless it is a predicate on tuples of that stream."""
+    if isinstance(condition, Function):
+        condition.check(stream.schema)
+        require_rows_only(stream, condition.reads, "the predicate")
+        if [field.type for field in condition.produces] != [Type.BOOL]:
+            raise NetworkError(f"expected a function that produces one bool, got {condition.produces}")
+    else:
+        require_rows_only(stream, reads(predicate(condition, stream.schema)), f"{condition!r}")
+
+
+def read_by(condition: str | Function, stream: Stream) -> frozenset[str]:
+    """The columns that a predicate reads."""
+    if isinstance(condition, Function):
+        return frozenset(condition.reads)
+    return frozenset(reads(predicate(condition, stream.schema)))
+
+
+def holds(condition: str | Function, box: str, stream: Stream, tuples: pl.DataFrame) -> pl.Series:
+    """For which tuples of the stream a predicate is true; null is not."""
+    if isinstance(condition, Function):
+        return call_on_columns(condition, box, tuples)[0].fill_null(False)
+    return truth(tuples, predicate(condition, stream.schema))

@@ -28,8 +28,8 @@ class Latch(Box):
     """Computes values over all tuples of a group so far, after each window that has some (Aurora §2.1).
 
     Like `Tumble`, but its values continue from window to window, over the lifetime of the group. Windows, and the time
-    that a result gets, are those of `Tumble`. `count(distinct …)`, functions and `window_start()` work on one window,
-    and are refused.
+    that a result gets, are those of `Tumble`. `count(distinct …)`, percentiles, functions and `window_start()` work on
+    one window, and are refused.
 
     Parameters:
         values: pairs of a name and an expression over aggregates, as in `Tumble`.
@@ -58,7 +58,7 @@ class Latch(Box):
         if plan.functions:
             raise NetworkError("a Latch keeps no tuples, so it cannot call functions over them; expected built-in ones")
         for call in plan.calls:
-            if call.function in HOLISTIC or call.function == "window_start":
+            if call.function in HOLISTIC or call.function in ("window_start", "approx_percentile"):
                 raise NetworkError(f"{call.function} is over the tuples of one window; a Latch goes on for ever")
         return {OUT: window_stream(stream, self.values)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,9 @@ from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
 from arterial.network.box import ALL_PORTS, IN, OUT, SIGN, Box, Stream
 from arterial.network.duration import Duration, units
+from arterial.network.expression.aggregate import time_field
 from arterial.network.expression.tree import known_column
+from arterial.network.schema import Schema
 from arterial.network.signed import lifted, row_columns
 from arterial.network.state import State
 from arterial.network.train import END, Train
@@ -38,7 +40,8 @@ class Latest(Box):
     Parameters:
         key: the columns that say whose report it is.
         timeout: a key is gone when so much time has passed without a report; None: it stays. At the end of the stream
-            all time passes, so with a timeout all keys go.
+            all time passes, so with a timeout all keys go. An integer time then leaves as int64, for the instant at
+            which a key goes may not fit into less.
 
     >>> from arterial.testing import show
     >>> show(lambda s: s.latest("now", "car"), time=[1, 2], car=[7, 7], x=[4, 9])
@@ -71,12 +74,12 @@ class Latest(Box):
             if name == stream.time:
                 raise NetworkError(f"the key cannot be the time {name!r}")
         self._timeout(stream)
-        return {OUT: lifted(stream)}
+        return {OUT: self._out(stream)}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """The changes at every instant of the train."""
         stream, train = self.fed_by[IN], trains[IN]
-        out = lifted(stream).schema
+        out = self._out(stream).schema
         if not len(train) and self.timeout is None:
             return {OUT: Train(out.empty(), train.through)}
         schema = {**stream.schema.polars(), _ALIVE: pl.Int8()}
@@ -95,6 +98,13 @@ class Latest(Box):
         kept = last.with_columns((~gone).cast(pl.Int8).alias(_ALIVE)).drop(_CAME)
         table.write(kept.filter(~gone), kept.filter(last[_CAME] | gone))
         return {OUT: Train(self._changes(rows, lives, stream).select(out.names), train.through)}
+
+    def _out(self, stream: Stream) -> Stream:
+        if self.timeout is None:
+            return lifted(stream)
+        wide = time_field(stream.time, stream.schema[stream.time])
+        fields = tuple(wide if field.name == stream.time else field for field in stream.schema)
+        return lifted(replace(stream, schema=Schema(fields)))
 
     def _timeout(self, stream: Stream) -> int | None:
         return None if self.timeout is None else units(self.timeout, stream.schema[stream.time], "timeout", least=1)
@@ -119,7 +129,7 @@ class Latest(Box):
         times = instants(rows, stream.time)
         goes = lives.silent | (lives.followed & ~lives.goes_on)
         comes = rows[_CAME].to_numpy() & ~np.append(False, lives.goes_on)[: len(times)]
-        kind = stream.schema[stream.time].polars
+        kind = self._out(stream).schema[stream.time].polars
         parts = [
             rows.filter(pl.Series(which)).with_columns(
                 pl.Series(stream.time, at[which], dtype=pl.Int64).cast(kind), pl.lit(sign, pl.Int8).alias(SIGN)

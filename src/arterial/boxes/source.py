@@ -26,8 +26,10 @@ class Source(Box):
     """Lets a stream enter the network, in the order of its time (Aurora §2).
 
     - A tuple is late if its time is less than the highest time that arrived before it, minus `disorder`. That depends
-      on the order of arrival alone, never on trains. Late tuples, and tuples without a time, leave by `late`, as they
-      came. A tuple at or before a time that its feeder promised to be complete is late too.
+      on the order of arrival alone, never on trains. Late tuples leave by `late`, as they came. A tuple at
+      or before a time that its feeder promised to be complete is late too.
+    - Tuples that cannot be placed leave by `late` too: those without a time, with a time further from zero than 2⁶²,
+      and in a signed stream those whose sign is neither 1 nor -1.
     - Complete is what lies before the highest time minus `disorder`, or what was promised.
     - Tuples of one time stay in the order of their arrival. Gaps mean nothing.
 
@@ -72,7 +74,7 @@ class Source(Box):
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """What is complete, in order. `through` of the arrivals is what the outside promises, `BEGIN` if nothing."""
-        ordered, late = reorder(trains[ARRIVALS], state, self.time, self._disorder())
+        ordered, late = reorder(trains[ARRIVALS], state, self.time, self._disorder(), self.signed)
         return {OUT: ordered, LATE: late}
 
     def _disorder(self) -> int:

@@ -14,6 +14,10 @@ END = 2**63 - 1
 """A `through` that promises that no tuple will ever follow."""
 
 
+FURTHEST = 2**62
+"""No time of an ordered stream is further from zero than this, so that the ends of windows fit into 64 bits."""
+
+
 @dataclass(frozen=True)
 class Train:
     """The next tuples of a stream.

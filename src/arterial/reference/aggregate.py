@@ -63,7 +63,7 @@ def _value(call: Call, rows: Counted) -> Any:
                 return _float_sum(values)
             return wrap(sum(value * count for value, count in values))
         case "avg":
-            return _float_sum(values) / number if number > 0 else None
+            return _float_sum(values, number) if number > 0 else None
     standing: dict[Any, int] = {}
     for value, count in values:
         key = group_of({"_": value}, ("_",))[0]
@@ -79,8 +79,8 @@ def _value(call: Call, rows: Counted) -> Any:
     return best
 
 
-def _float_sum(values: list[tuple[float, int]]) -> float:
-    """The exact sum, rounded once."""
+def _float_sum(values: list[tuple[float, int]], count: int = 1) -> float:
+    """The exact sum, divided by the count, rounded once."""
     nan = sum(count for value, count in values if math.isnan(value))
     up = sum(count for value, count in values if value == math.inf)
     down = sum(count for value, count in values if value == -math.inf)
@@ -90,6 +90,6 @@ def _float_sum(values: list[tuple[float, int]]) -> float:
         return math.inf if up > 0 else -math.inf
     exact = sum((Fraction(value) * count for value, count in values if math.isfinite(value)), Fraction(0))
     try:
-        return float(exact)
+        return float(exact / count)
     except OverflowError:
         return math.inf if exact > 0 else -math.inf

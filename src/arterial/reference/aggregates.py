@@ -8,10 +8,10 @@ from typing import Any
 
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.function import call_on_window
-from arterial.network.expression.tree import Call
+from arterial.network.expression.tree import Call, share_of
 from arterial.network.schema import Schema
 from arterial.reference.scalar import less, scalar, wrap
-from arterial.reference.stream import Tuples, group_of
+from arterial.reference.stream import Tuples, group_of, value_order
 
 
 def window_values(
@@ -34,6 +34,9 @@ def aggregate(call: Call, tuples: Tuples) -> Any:
     if not call.arguments:
         return len(tuples)
     argument = scalar(call.arguments[0])
+    if call.function in _PERCENTILES:
+        values = [value for t in tuples if (value := argument(t)) is not None]
+        return _PERCENTILES[call.function](sorted(values, key=value_order), share_of(call))
     return _AGGREGATES[call.function]([value for t in tuples if (value := argument(t)) is not None])
 
 
@@ -48,8 +51,11 @@ def _sum(values: list[Any]) -> Any:
     return total
 
 
-def _avg(values: list[float]) -> float | None:
-    return _sum(values) / len(values) if values else None
+def _avg(values: list[Any]) -> float | None:
+    """Integers have an exact sum; that of floats is rounded tuple by tuple."""
+    if values and isinstance(values[0], int):
+        return int(sum(values)) / len(values)
+    return float(_sum(values)) / len(values) if values else None
 
 
 def _min(values: list[Any]) -> Any:
@@ -81,6 +87,29 @@ def _stddev(values: list[float]) -> float | None:
     return math.sqrt(squares / (count - 1)) if not math.isnan(squares) else math.nan
 
 
+def _percentile(values: list[float], share: float) -> float | None:
+    """Between the two values next to the place, in proportion."""
+    if not values:
+        return None
+    place = share * (len(values) - 1)
+    below, above = values[math.floor(place)], values[math.ceil(place)]
+    part = place - math.floor(place)
+    return below if part == 0 or below == above else below + (above - below) * part
+
+
+def _approx_percentile(values: list[float], share: float) -> float | None:
+    """The middle of the bucket of the value at the place: there are 64 from one power of two to the next."""
+    if not values:
+        return None
+    value = values[math.floor(share * (len(values) - 1))]
+    if value == 0 or not math.isfinite(value):
+        return value
+    mantissa, exponent = math.frexp(abs(value))
+    middle = 0.5 + (math.floor((mantissa - 0.5) * 128) + 0.5) / 128
+    return math.copysign(math.ldexp(middle, exponent), value)
+
+
+_PERCENTILES = {"percentile": _percentile, "approx_percentile": _approx_percentile}
 _AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
     "count": len,
     "count_distinct": lambda values: len({group_of({"_": value}, ("_",)) for value in values}),

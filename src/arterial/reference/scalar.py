@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from arterial.network.expression import elementwise
 from arterial.network.expression.parser import parse
 from arterial.network.expression.tree import Column, Literal, Tree
 from arterial.network.schema import Schema, Type
@@ -68,11 +69,18 @@ def equal(a: Any, b: Any) -> bool:
 def cast_value(value: Any, to: Type) -> Any:
     """The value as that type, or None where it does not fit."""
     if isinstance(value, datetime):
+        if to is Type.STRING:
+            text = value.isoformat(sep=" ")
+            return text.rstrip("0") if value.microsecond else text
         return value_to_instant(value) if to is Type.INT64 else value
     if to is Type.TIMESTAMP:
-        return instant_to_value(value, to)
+        return _parse_instant(value) if isinstance(value, str) else instant_to_value(value, to)
     if to is Type.STRING:
         return value if isinstance(value, str) else str(value).lower()
+    if to is Type.BOOL and isinstance(value, str):
+        return {"true": True, "t": True, "yes": True, "y": True, "1": True}.get(
+            value.lower(), False if value.lower() in ("false", "f", "no", "n", "0") else None
+        )
     if to is Type.BOOL:
         return value != 0
     if isinstance(value, str):
@@ -109,6 +117,18 @@ def _parse_number(text: str, to: Type) -> Any:
         return _fitting(int(text), to) if re.fullmatch(r"[+-]?[0-9]+", text) else None
     number = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(inf|infinity|nan)"
     return float(text) if re.fullmatch(number, text, re.IGNORECASE) else None
+
+
+def _parse_instant(text: str) -> datetime | None:
+    """A date, or a date and a time to the minute, second or microsecond."""
+    date = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    if not re.fullmatch(date + r"([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?Z?", text):
+        return None
+    whole, _, fraction = text.removesuffix("Z").replace("T", " ").partition(".")
+    try:
+        return datetime.fromisoformat(whole).replace(microsecond=int((fraction or "0").ljust(6, "0")))
+    except ValueError:
+        return None
 
 
 def _and(t: Tuple, arguments: list[Callable[[Tuple], Any]]) -> bool | None:
@@ -159,7 +179,27 @@ def _like(text: str, pattern: str) -> bool:
 
 
 def _substr(text: str, start: int, length: int | None = None) -> str:
-    return text[start - 1 :] if length is None else text[start - 1 : start - 1 + length]
+    """Places count from 1, below zero from the end; there is nothing before the first."""
+    begin = start + len(text) + 1 if start < 0 else start
+    end = len(text) + 1 if length is None else begin + length
+    return "".join(sign for place, sign in enumerate(text, 1) if begin <= place < end)
+
+
+def _regexp(pattern: str) -> re.Pattern[str]:
+    """`$` is the very end of the text, not also before a last line break."""
+    return re.compile(re.sub(r"(\\.|\[[^\]]*\])|\$", lambda found: found[1] or r"\Z", pattern))
+
+
+def _regexp_replace(text: str, pattern: str, new: str, everywhere: bool) -> str:
+    def replacement(found: re.Match[str]) -> str:
+        return re.sub(r"\\([0-9])", lambda group: found[int(group[1])] or "", new)
+
+    return _regexp(pattern).sub(replacement, text, count=0 if everywhere else 1)
+
+
+def _regexp_extract(text: str, pattern: str, group: int) -> str:
+    found = _regexp(pattern).search(text)
+    return (found[group] or "") if found else ""
 
 
 _LAZY: dict[str, Callable[[Tuple, list[Callable[[Tuple], Any]]], Any]] = {
@@ -194,12 +234,24 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "length": len,
     "lower": str.lower,
     "upper": str.upper,
-    "trim": lambda a: a.strip(" "),
+    "trim": str.strip,
+    "ltrim": str.lstrip,
+    "rtrim": str.rstrip,
+    "year": lambda a: a.year,
+    "month": lambda a: a.month,
+    "day": lambda a: a.day,
+    "dayofyear": lambda a: a.timetuple().tm_yday,
+    "strftime": lambda a, form: a.strftime(form),
+    "regexp_matches": lambda a, pattern: _regexp(pattern).search(a) is not None,
+    "regexp_replace": _regexp_replace,
+    "regexp_extract": _regexp_extract,
     "concat": lambda a, b: a + b,
     "starts_with": str.startswith,
     "ends_with": str.endswith,
     "contains": lambda a, b: b in a,
     "like": _like,
     "substr": _substr,
-    "replace": str.replace,
+    **elementwise.FLOATS,
+    **elementwise.TEXTS,
+    **elementwise.WHOLE,
 }

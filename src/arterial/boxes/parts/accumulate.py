@@ -1,6 +1,6 @@
 """Aggregates over windows, many windows at once: accumulators are columns of a frame with one row a window.
 
-The accumulators of the aggregate "@i" are the columns "@i" and, where it needs more, "@i.n", "@i.mean", "@i.squares".
+The accumulators of the aggregate "@i" are the columns "@i" and, where it needs more, "@i.n", "@i.mean", "@i.upper" ….
 They are plain columns, so they are also what a box keeps as its state between trains.
 """
 
@@ -12,12 +12,18 @@ import numpy as np
 import polars as pl
 
 from arterial.arrays import Array
-from arterial.boxes.parts import kernels
+from arterial.boxes.parts import exact, kernels
 from arterial.boxes.parts.groups import codes, slots_of
+from arterial.boxes.parts.percentiles import (
+    add_to_histograms,
+    histogram_columns,
+    histogram_percentiles,
+    percentiles,
+)
 from arterial.network.expression.aggregate import Aggregation
-from arterial.network.expression.tree import Call
+from arterial.network.expression.tree import Call, share_of
 from arterial.network.expression.vectorised import divide, evaluate
-from arterial.network.schema import Schema
+from arterial.network.schema import Schema, Type
 
 WINDOW = "@window"
 """The column with the number of the window."""
@@ -56,7 +62,7 @@ def accumulate(
     sizes = _grown(opened[SIZE], count)
     kernels.add_counts(slots, _ALL, sizes)
     columns[SIZE] = pl.Series(sizes)
-    arguments = iter(evaluate(tuples, [argument for call in aggregation.calls for argument in call.arguments]))
+    arguments = iter(evaluate(tuples, [argument for call in aggregation.calls for argument in call.arguments[:1]]))
     for i, call in enumerate(aggregation.calls):
         values = next(arguments) if call.arguments else None
         columns |= _add(i, call, opened, values, slots, count)
@@ -96,6 +102,11 @@ def numbers_of(column: pl.Series) -> Array:
     return (column.fill_null(0) if column.null_count() else column).to_numpy()
 
 
+def is_whole_mean(call: Call) -> bool:
+    """Whether it is a mean of integers, whose sum is kept without loss."""
+    return call.function == "avg" and call.arguments[0].type is Type.INT64
+
+
 def valid_rows(values: pl.Series) -> Array:
     """Which values are not null; empty, if all are."""
     return values.is_not_null().to_numpy() if values.null_count() else _ALL
@@ -109,9 +120,14 @@ def _columns(i: int, call: Call) -> dict[str, pl.DataType]:
             assert call.type is not None
             return {f"@{i}": call.type.polars, f"@{i}.n": pl.Int64()}
         case "avg":
-            return {f"@{i}": pl.Float64(), f"@{i}.n": pl.Int64()}
+            parts = ("upper", "lower", "n") if is_whole_mean(call) else ()
+            return {f"@{i}.{part}": pl.Int64() for part in parts} or {f"@{i}": pl.Float64(), f"@{i}.n": pl.Int64()}
         case "stddev":
             return {f"@{i}.n": pl.Int64(), f"@{i}.mean": pl.Float64(), f"@{i}.squares": pl.Float64()}
+        case "percentile":
+            return {f"@{i}": pl.Float64()}
+        case "approx_percentile":
+            return histogram_columns(f"@{i}")
         case "window_start":
             return {}
     assert call.type is not None
@@ -132,6 +148,16 @@ def _add(
     valid = valid_rows(values)
     if call.function == "count_distinct":
         return {me: pl.Series(_distinct(values, valid, slots, count))}
+    if call.function == "percentile":
+        return {me: percentiles(numbers_of(values), valid, slots, count, share_of(call))}
+    if call.function == "approx_percentile":
+        return add_to_histograms(me, opened, numbers_of(values), valid, slots, count)
+    if is_whole_mean(call):
+        upper, lower, counts = (_grown(opened[f"{me}.{part}"], count) for part in ("upper", "lower", "n"))
+        for sums, half in zip((upper, lower), exact.halves(numbers_of(values)), strict=True):
+            kernels.add_sums(slots, half, valid, sums, np.zeros_like(counts))
+        kernels.add_counts(slots, valid, counts)
+        return {f"{me}.upper": pl.Series(upper), f"{me}.lower": pl.Series(lower), f"{me}.n": pl.Series(counts)}
     if call.function in ("sum", "avg"):
         sums, counts = _grown(opened[me], count), _grown(opened[f"{me}.n"], count)
         kernels.add_sums(slots, numbers_of(values), valid, sums, counts)
@@ -184,6 +210,10 @@ def _result(i: int, call: Call, windows: pl.DataFrame) -> pl.Series:
     me = f"@{i}"
     if call.function == "sum":
         return windows.select(pl.when(pl.col(f"{me}.n") > 0).then(pl.col(me))).to_series()
+    if call.function == "approx_percentile":
+        return histogram_percentiles(me, windows, share_of(call))
+    if is_whole_mean(call):
+        return exact.mean(*(windows[f"{me}.{part}"].to_numpy() for part in ("upper", "lower", "n")))
     if call.function == "avg":
         return divide(windows[me], windows[f"{me}.n"].cast(pl.Float64))
     if call.function == "stddev":

@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from arterial.arrays import Array
-from arterial.boxes.parts.accumulate import numbers_of
+from arterial.boxes.parts import exact
+from arterial.boxes.parts.accumulate import is_whole_mean, numbers_of
 from arterial.boxes.parts.signed import running
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call
-from arterial.network.expression.vectorised import divide
 from arterial.network.schema import Type
 
 ROWS = "@n"
@@ -35,6 +35,8 @@ def accumulators(plan: Aggregation) -> dict[str, pl.DataType]:
     for i, call in enumerate(plan.calls):
         if call.function == "count":
             columns[f"@{i}"] = pl.Int64()
+        elif is_whole_mean(call):
+            columns |= {f"@{i}.{part}": pl.Int64() for part in ("upper", "lower", "n")}
         elif call.function in ("sum", "avg"):
             columns |= {f"@{i}": pl.String() if is_float(call) else pl.Int64(), f"@{i}.n": pl.Int64()}
             if is_float(call):
@@ -44,7 +46,7 @@ def accumulators(plan: Aggregation) -> dict[str, pl.DataType]:
 
 def is_float(call: Call) -> bool:
     """Whether a sum or a mean is over floats."""
-    return call.function == "avg" or call.type is Type.FLOAT64
+    return call.type is Type.FLOAT64 and not is_whole_mean(call)
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,16 @@ def sums(
     numbers = numbers_of(values)
     counts = elements.totals(before[f"@{i}.n"], weights * valid)
     kept = {f"@{i}.n": pl.Series(counts)}
+    if is_whole_mean(call):
+        upper, lower = (
+            elements.totals(before[f"@{i}.{half}"], weights * np.where(valid, part, 0))
+            for half, part in zip(("upper", "lower"), exact.halves(numbers), strict=True)
+        )
+        kept |= {f"@{i}.upper": pl.Series(upper), f"@{i}.lower": pl.Series(lower)}
+        return kept, exact.mean(upper, lower, counts)
     if not is_float(call):
-        totals = elements.totals(before[f"@{i}"], weights * np.where(valid, numbers, 0))
-        value = pl.Series(totals).set(pl.Series(counts <= 0), None)
-        return kept | {f"@{i}": pl.Series(totals)}, value
+        whole = elements.totals(before[f"@{i}"], weights * np.where(valid, numbers, 0))
+        return kept | {f"@{i}": pl.Series(whole)}, pl.Series(whole).set(pl.Series(counts <= 0), None)
     signs = {
         "nan": valid & np.isnan(numbers),
         "up": valid & (numbers == np.inf),
@@ -92,17 +100,15 @@ def sums(
     }
     special = {what: elements.totals(before[f"@{i}.{what}"], weights * at) for what, at in signs.items()}
     finite = np.where(valid & np.isfinite(numbers), numbers, 0.0)
-    exact = _exact_totals(finite, weights, before[f"@{i}"].to_list(), elements)
-    total = np.array([_rounded(one) for one in exact], np.float64)
+    totals = _exact_totals(finite, weights, before[f"@{i}"].to_list(), elements)
+    parts = np.maximum(counts, 1).tolist() if call.function == "avg" else [1] * len(totals)
+    total = np.array([_rounded(one, n) for one, n in zip(totals, parts, strict=True)], np.float64)
     total[special["up"] > 0] = np.inf
     total[special["down"] > 0] = -np.inf
     total[(special["nan"] > 0) | ((special["up"] > 0) & (special["down"] > 0))] = np.nan
-    value = pl.Series(total)
-    if call.function == "avg":
-        value = divide(value, pl.Series(counts.astype(np.float64)))
-    kept |= {f"@{i}": pl.Series([f"{one:x}" for one in exact], dtype=pl.String)}
+    kept |= {f"@{i}": pl.Series([f"{one:x}" for one in totals], dtype=pl.String)}
     kept |= {f"@{i}.{what}": pl.Series(count) for what, count in special.items()}
-    return kept, value.set(pl.Series(counts <= 0), None)
+    return kept, pl.Series(total).set(pl.Series(counts <= 0), None)
 
 
 def _exact_totals(numbers: Array, weights: Array, before: list[str], elements: Elements) -> list[int]:
@@ -126,8 +132,9 @@ def _exact_totals(numbers: Array, weights: Array, before: list[str], elements: E
     return found
 
 
-def _rounded(total: int) -> float:
+def _rounded(total: int, count: int) -> float:
+    """The total divided by the count, rounded once."""
     try:
-        return total / (1 << FINEST)
+        return total / (count << FINEST)
     except OverflowError:
         return math.inf if total > 0 else -math.inf

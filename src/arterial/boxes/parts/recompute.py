@@ -29,7 +29,7 @@ def slide_by_time(
 ) -> Train:
     """Windows of the time `size`, one ending with every multiple of `advance`, that end by the train's `through`."""
     held = Held(state, "held", stream.time)
-    held.add(train.tuples.select(_needed(plan, stream)))
+    held.add(train.tuples.select(columns_needed(plan, stream)))
     clock = state.get("closed")
     done = BEGIN if clock is None else int(clock["window"][0])
     closed = _last_closed(train.through, advance, size, held)
@@ -57,7 +57,7 @@ def slide_by_tuples(
     if not len(train):
         return Train(no_windows(plan, stream), train.through)
     keys = stream.keyed_by
-    needed = _needed(plan, stream)
+    needed = columns_needed(plan, stream)
     key_schema = {key: stream.schema[key].polars for key in keys}
     counts = KeyedTable(state, "counts", key_schema | {"count": pl.Int64()}, keys, "count")
     tail_schema = {name: stream.schema[name].polars for name in needed} | {_SEQUENCE: pl.Int64()}
@@ -94,7 +94,8 @@ def slide_by_tuples(
     return Train(made, train.through)
 
 
-def _needed(plan: Aggregation, stream: Stream) -> list[str]:
+def columns_needed(plan: Aggregation, stream: Stream) -> list[str]:
+    """The columns of a tuple that its windows need."""
     return list(dict.fromkeys([*stream.keyed_by, stream.time, *plan.reads]))
 
 
@@ -134,14 +135,13 @@ def _compute(
     kernels.pick_last(slots, _ALL, end, 0)
     times = time_of(done[WINDOW].to_numpy(), end)
     order = np.argsort(times if position is None else position[end], kind="stable")
-    more = _call_functions(box, plan, tuples, slots, done.height)
+    more = call_functions(box, plan, tuples, slots, done.height)
     more = {name: column.gather(order) for name, column in more.items()}
     return closed_windows(plan, stream, done[order], times[order], length, more)
 
 
-def _call_functions(
-    box: str, plan: Aggregation, tuples: pl.DataFrame, slots: Array, count: int
-) -> dict[str, pl.Series]:
+def call_functions(box: str, plan: Aggregation, tuples: pl.DataFrame, slots: Array, count: int) -> dict[str, pl.Series]:
+    """The results of the functions over each window; `slots` has the window of each tuple."""
     columns: dict[str, pl.Series] = {}
     if not plan.functions:
         return columns

@@ -9,17 +9,21 @@ import numpy as np
 import polars as pl
 
 from arterial.boxes.parts.order import Held, instants, unordered_through
+from arterial.network.box import SIGN
 from arterial.network.state import State
-from arterial.network.train import BEGIN, END, Train
+from arterial.network.train import BEGIN, END, FURTHEST, Train
 
 
-def reorder(train: Train, state: State, time: str, disorder: int) -> tuple[Train, Train]:
-    """The ordered train, and the train of the late tuples in the order of their arrival."""
+def reorder(train: Train, state: State, time: str, disorder: int, signed: bool = False) -> tuple[Train, Train]:
+    """The ordered train, and the train of the late tuples in the order of their arrival.
+
+    Tuples without a usable time, and in a signed stream those whose sign is neither 1 nor -1, count as late.
+    """
     clock = state.get("clock")
     highest, promised = (
         (BEGIN + disorder, BEGIN) if clock is None else (int(clock["highest"][0]), int(clock["promised"][0]))
     )
-    tuples, late = _split_late(train.tuples, time, highest, promised, disorder)
+    tuples, late = _split_late(train.tuples, time, highest, promised, disorder, signed)
     arrived = instants(tuples, time)
     if len(arrived):
         highest = max(highest, int(arrived.max()))
@@ -44,12 +48,18 @@ def reorder(train: Train, state: State, time: str, disorder: int) -> tuple[Train
 
 
 def _split_late(
-    tuples: pl.DataFrame, time: str, highest: int, promised: int, disorder: int
+    tuples: pl.DataFrame, time: str, highest: int, promised: int, disorder: int, signed: bool
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    timeless = tuples[time].is_null()
-    times = tuples[time].cast(pl.Int64).fill_null(BEGIN).to_numpy() if timeless.any() else instants(tuples, time)
+    times = (
+        tuples[time].cast(pl.Int64).fill_null(BEGIN).to_numpy() if tuples[time].null_count() else instants(tuples, time)
+    )
+    unusable = (times < -FURTHEST) | (times > FURTHEST)
+    if signed:
+        unusable |= ~tuples[SIGN].is_in([1, -1]).fill_null(False).to_numpy()
+    if unusable.any():
+        times = np.where(unusable, BEGIN, times)
     before = np.maximum.accumulate(np.concatenate([[highest], times]))[:-1]
-    late = (times < before - disorder) | (times <= promised) | timeless.to_numpy()
+    late = (times < before - disorder) | (times <= promised) | unusable
     if not late.any():
         return tuples, tuples.clear()
     mask = pl.Series(late)

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from arterial.arrays import Array
-from arterial.boxes.parts import kernels
-from arterial.boxes.parts.accumulate import SIZE, numbers_of, valid_rows
+from arterial.boxes.parts import exact, kernels
+from arterial.boxes.parts.accumulate import SIZE, is_whole_mean, numbers_of, valid_rows
 from arterial.boxes.parts.groups import codes, slots_of, touched
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call
@@ -77,6 +77,15 @@ def _run(
         kernels.run_counts(slots, valid, resets, before.array(me), counts)
         return {me: pl.Series(counts)}
     assert values is not None
+    if is_whole_mean(call):
+        columns = {}
+        for half, numbers in zip(("upper", "lower"), exact.halves(numbers_of(values)), strict=True):
+            column, whole = f"{me}.{half}", np.empty(len(slots), np.int64)
+            kernels.run_sums(
+                slots, numbers, valid, resets, before.array(column), before.array(f"{me}.n"), whole, counts
+            )
+            columns[column] = pl.Series(whole)
+        return columns | {f"{me}.n": pl.Series(counts)}
     if call.function in ("sum", "avg"):
         sums = before.array(me)
         out = np.empty(len(slots), sums.dtype)

@@ -14,7 +14,7 @@ from arterial.network.schema import Field, Schema, Type
 Values = tuple[tuple[str, str | Function], ...]
 """Named values over a window: text such as "max(speed)", or an aggregate of the user's own."""
 
-HOLISTIC = frozenset({"count_distinct"})
+HOLISTIC = frozenset({"count_distinct", "percentile"})
 """Aggregates that need all tuples of the window at once."""
 
 

@@ -8,6 +8,7 @@ three-valued; NaN equals itself and is greater than any other number; text is co
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -19,10 +20,15 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from arterial.errors import NetworkError
-from arterial.network.expression.tree import Call, Column, Literal, Tree, cast, common_type, known_column
+from arterial.network.expression.binder import MAX_INT, MIN_INT
+from arterial.network.expression.numbers import NAMES as OF_NUMBERS
+from arterial.network.expression.numbers import OF_FLOATS, Numbers
+from arterial.network.expression.texts import NAMES as OF_TEXTS
+from arterial.network.expression.texts import OF_TEXT, TESTS, Texts
+from arterial.network.expression.times import NAMES as OF_TIMES
+from arterial.network.expression.times import PARTS, Times
+from arterial.network.expression.tree import Call, Column, Literal, Tree, cast, known_column
 from arterial.network.schema import Schema, Type
-
-MIN_INT, MAX_INT = -(2**63), 2**63 - 1
 
 
 def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
@@ -45,7 +51,7 @@ def _parse(text: str, schema: Schema, window: Type | None) -> Tree:
     except SqlglotError as error:
         reason = str(error).split("\n")[0].removesuffix(".")
         raise NetworkError(f"cannot read the expression {text!r}: {reason}") from None
-    return _Binder(text, schema, window).tree(parsed)
+    return _Parser(text, schema, window).tree(parsed)
 
 
 def predicate(text: str, schema: Schema) -> Tree:
@@ -91,42 +97,54 @@ _AGGREGATE_NODES: dict[type[exp.Expression], str] = {
     exp.Sum: "sum", exp.Min: "min", exp.Max: "max", exp.Avg: "avg", exp.First: "first", exp.Last: "last",
     exp.FirstValue: "first", exp.LastValue: "last", exp.Stddev: "stddev", exp.StddevSamp: "stddev",
 }  # fmt: skip
-_TEXT_FUNCTIONS: dict[type[exp.Expression], str] = {exp.Lower: "lower", exp.Upper: "upper", exp.Trim: "trim"}
-_TEXT_TESTS: dict[type[exp.Expression], str] = {
-    exp.StartsWith: "starts_with", exp.EndsWith: "ends_with", exp.Contains: "contains",
-}  # fmt: skip
+
+FUNCTIONS = (
+    *f"{OF_NUMBERS} {OF_TEXTS} {OF_TIMES}".split(),
+    *[
+        "count",
+        "sum",
+        "min",
+        "max",
+        "avg",
+        "first",
+        "last",
+        "stddev",
+        "median",
+        "percentile",
+        "approx_percentile",
+        "window_start",
+    ],
+)
+"""The names of all functions, for the message about one that there is not."""
 
 
-class _Binder:
+class _Parser(Numbers, Texts, Times):
     """Turns sqlglot's tree into ours, checking every type on the way."""
-
-    def __init__(self, text: str, schema: Schema, window: Type | None) -> None:
-        self.text = text
-        self.schema = schema
-        self.window = window
-        self.inside_aggregate = False
 
     def tree(self, part: Any) -> Tree:
         kind = type(part)
         if kind in _COMPARISONS:
             return self._comparison(_COMPARISONS[kind], self.tree(part.this), self.tree(part.expression))
+        if kind in (exp.Add, exp.Sub) and isinstance(part.expression, exp.Interval):
+            return self._shifted(1 if kind is exp.Add else -1, part.this, part.expression)
         if kind in _ARITHMETIC:
             return self._arithmetic(_ARITHMETIC[kind], self.tree(part.this), self.tree(part.expression))
         if kind in _AGGREGATE_NODES:
             return self._aggregate(_AGGREGATE_NODES[kind], part.this)
-        if kind in _TEXT_FUNCTIONS:
-            if part.args.get("expression") is not None:
-                raise self._error(f"{_TEXT_FUNCTIONS[kind]} takes one text")
-            return Call(_TEXT_FUNCTIONS[kind], (self._text(part.this),), Type.STRING)
-        if kind in _TEXT_TESTS:
-            return Call(_TEXT_TESTS[kind], (self._text(part.this), self._text(part.expression)), Type.BOOL)
+        if kind in OF_FLOATS:
+            return self._of_floats(part)
+        if kind in OF_TEXT:
+            return self._of_text(part)
+        if kind in TESTS:
+            return self._test(part)
+        if kind in PARTS:
+            return self._part(PARTS[kind], part.this)
         handler: Callable[[Any], Tree] | None = getattr(self, f"_on_{kind.__name__.lower()}", None)
+        if handler is None and isinstance(part, exp.Func):
+            raise self._unknown(part.sql_name())
         if handler is None:
             raise self._error(f"{part.sql(dialect='duckdb')!r} is not supported in an expression")
         return handler(part)
-
-    def _error(self, message: str) -> NetworkError:
-        return NetworkError(f"expression {self.text!r}: {message}")
 
     def _on_paren(self, part: exp.Paren) -> Tree:
         return self.tree(part.this)
@@ -195,13 +213,6 @@ class _Binder:
             result = Call("or", (result, test), Type.BOOL)
         return result
 
-    def _on_like(self, part: exp.Like) -> Tree:
-        pattern = self.tree(part.expression)
-        if not (isinstance(pattern, Literal) and pattern.type is Type.STRING):
-            raise self._error("the pattern of `like` must be a constant text")
-        test = Call("like", (self._text(part.this), pattern), Type.BOOL)
-        return Call("not", (test,), Type.BOOL) if part.args.get("negate") else test
-
     def _on_div(self, part: exp.Div) -> Tree:
         sides = (self._number(part.this), self._number(part.expression))
         return Call("/", tuple(cast(side, Type.FLOAT64) for side in sides), Type.FLOAT64)
@@ -237,13 +248,6 @@ class _Binder:
         rest = Literal(None, None) if otherwise is None else self.tree(otherwise)
         return self._choice([self._condition(part.this), self.tree(part.args["true"]), rest])
 
-    def _choice(self, arguments: list[Tree]) -> Tree:
-        places = [*range(1, len(arguments) - 1, 2), len(arguments) - 1]
-        kind = self._common([arguments[i] for i in places], "case")
-        for i in places:
-            arguments[i] = arguments[i] if kind is None else cast(arguments[i], kind)
-        return Call("case", tuple(arguments), kind)
-
     def _on_cast(self, part: exp.Cast) -> Tree:
         to = _TYPES.get(part.to.this)
         if to is None:
@@ -255,16 +259,8 @@ class _Binder:
             raise self._error(f"cannot turn {value.type} into {to}")
         return cast(value, to)
 
-    def _instant(self, text: str) -> int:
-        from datetime import UTC, datetime
-
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise self._error(f"expected a timestamp such as '2026-11-15 20:00:00', got {text!r}") from None
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    def _on_trycast(self, part: exp.TryCast) -> Tree:
+        return self._on_cast(part)
 
     def _on_coalesce(self, part: exp.Coalesce) -> Tree:
         return self._variadic("coalesce", part)
@@ -280,57 +276,6 @@ class _Binder:
         kind = self._common(arguments, function)
         return Call(function, tuple(a if kind is None else cast(a, kind) for a in arguments), kind)
 
-    def _on_abs(self, part: exp.Abs) -> Tree:
-        return self._numeric("abs", part.this)
-
-    def _on_floor(self, part: exp.Floor) -> Tree:
-        return self._to_whole("floor", part.this)
-
-    def _on_ceil(self, part: exp.Ceil) -> Tree:
-        return self._to_whole("ceil", part.this)
-
-    def _to_whole(self, function: str, argument: Any) -> Tree:
-        value = self._number(argument)
-        return value if value.type is not Type.FLOAT64 else Call(function, (value,), Type.FLOAT64)
-
-    def _on_round(self, part: exp.Round) -> Tree:
-        value = self._number(part.this)
-        digits = part.args.get("decimals")
-        if digits is None:
-            return value if value.type is not Type.FLOAT64 else Call("round", (value,), Type.FLOAT64)
-        places = self.tree(digits)
-        if not (isinstance(places, Literal) and isinstance(places.value, int) and 0 <= places.value <= 15):
-            raise self._error("the number of digits of round must be a constant from 0 to 15")
-        scale = Literal(float(10**places.value), Type.FLOAT64)
-        scaled = Call("*", (cast(value, Type.FLOAT64), scale), Type.FLOAT64)
-        return Call("/", (Call("round", (scaled,), Type.FLOAT64), scale), Type.FLOAT64)
-
-    def _on_sqrt(self, part: exp.Sqrt) -> Tree:
-        return Call("sqrt", (cast(self._number(part.this), Type.FLOAT64),), Type.FLOAT64)
-
-    def _on_length(self, part: exp.Length) -> Tree:
-        return Call("length", (self._text(part.this),), Type.INT64)
-
-    def _on_dpipe(self, part: exp.DPipe) -> Tree:
-        return Call("concat", (self._text(part.this), self._text(part.expression)), Type.STRING)
-
-    def _on_substring(self, part: exp.Substring) -> Tree:
-        limits = []
-        for key, least in (("start", 1), ("length", 0)):
-            given = part.args.get(key)
-            limit = None if given is None else self.tree(given)
-            if limit is not None:
-                if not (isinstance(limit, Literal) and isinstance(limit.value, int) and limit.value >= least):
-                    raise self._error(f"the {key} of substr must be a constant integer of at least {least}")
-                limits.append(limit)
-        return Call("substr", (self._text(part.this), *limits), Type.STRING)
-
-    def _on_replace(self, part: exp.Replace) -> Tree:
-        old, new = self.tree(part.expression), self.tree(part.args["replacement"])
-        if not (isinstance(old, Literal) and isinstance(new, Literal) and old.value and new.type is Type.STRING):
-            raise self._error("replace needs constant texts, the first of them not empty")
-        return Call("replace", (self._text(part.this), old, new), Type.STRING)
-
     def _on_count(self, part: exp.Count) -> Tree:
         if isinstance(part.this, exp.Distinct):
             if len(part.this.expressions) != 1:
@@ -338,10 +283,38 @@ class _Binder:
             return self._aggregate("count_distinct", part.this.expressions[0])
         return self._aggregate("count", None if isinstance(part.this, exp.Star) else part.this)
 
+    def _on_median(self, part: exp.Median) -> Tree:
+        return self._percentile("percentile", part.this, exp.Literal.number("0.5"))
+
+    def _on_percentilecont(self, part: exp.PercentileCont) -> Tree:
+        return self._percentile("percentile", part.this, part.expression)
+
+    def _on_approxquantile(self, part: exp.ApproxQuantile) -> Tree:
+        return self._percentile("approx_percentile", part.this, part.args["quantile"])
+
+    def _percentile(self, function: str, value: Any, share: Any) -> Tree:
+        place = self.tree(share)
+        if not (isinstance(place, Literal) and isinstance(place.value, int | float) and 0 <= place.value <= 1):
+            raise self._error(f"the second value of {function} must be a constant from 0 to 1, such as 0.95")
+        call = self._aggregate(function, value)
+        assert isinstance(call, Call)
+        return Call(function, (*call.arguments, Literal(float(place.value), Type.FLOAT64)), Type.FLOAT64)
+
     def _on_anonymous(self, part: exp.Anonymous) -> Tree:
         if part.name.lower() == "window_start" and not part.expressions:
             return self._aggregate("window_start", None)
-        raise self._error(f"there is no function {part.name!r}")
+        if part.name.lower() in ("percentile", "approx_percentile") and len(part.expressions) == 2:
+            return self._percentile(part.name.lower(), *part.expressions)
+        if part.name.lower() == "weekday" and len(part.expressions) == 1:
+            return self._part("weekday", part.expressions[0])
+        if part.name.lower() == "date_part" and len(part.expressions) == 2:
+            return self._part(self._text_constant(part.expressions[0], "the part").lower(), part.expressions[1])
+        raise self._unknown(part.name)
+
+    def _unknown(self, name: str) -> NetworkError:
+        close = difflib.get_close_matches(name.lower(), FUNCTIONS, 4, 0.5)
+        hint = f"; near it: {', '.join(close)}" if close else "; docs/expressions.md lists those there are"
+        return self._error(f"there is no function {name.lower()!r}{hint}")
 
     def _aggregate(self, function: str, argument: Any) -> Tree:
         if self.window is None:
@@ -352,76 +325,17 @@ class _Binder:
         arguments = () if argument is None else (self.tree(argument),)
         self.inside_aggregate = False
         of = arguments[0].type if arguments else None
-        if function in ("sum", "avg", "stddev"):
+        if function in ("sum", "avg", "stddev", "percentile", "approx_percentile"):
             if not (of is None or of.is_number):
                 raise self._error(f"{function} needs a number, got {of}")
-            whole = function == "sum" and of is not Type.FLOAT64
-            kind = Type.INT64 if whole else Type.FLOAT64
-            return Call(function, tuple(cast(a, kind) for a in arguments), kind)
+            whole = Type.INT64 if function in ("sum", "avg") and of is not Type.FLOAT64 else Type.FLOAT64
+            kind = whole if function == "sum" else Type.FLOAT64
+            return Call(function, tuple(cast(a, whole) for a in arguments), kind)
         if function in ("min", "max", "first", "last"):
             if of is None:
                 raise self._error(f"{function} needs a value with a type; write cast(null as …)")
             return Call(function, arguments, of)
         return Call(function, arguments, self.window if function == "window_start" else Type.INT64)
-
-    def _numeric(self, function: str, argument: Any) -> Tree:
-        value = self._number(argument)
-        kind = Type.FLOAT64 if value.type is Type.FLOAT64 else Type.INT64
-        return Call(function, (cast(value, kind),), kind)
-
-    def _arithmetic(self, function: str, left: Tree, right: Tree) -> Tree:
-        if function == "-" and left.type is Type.TIMESTAMP and right.type is Type.TIMESTAMP:
-            return Call("-", (cast(left, Type.INT64), cast(right, Type.INT64)), Type.INT64)
-        for side in (left, right):
-            if not (side.type is None or side.type.is_number):
-                raise self._error(f"`{function}` needs numbers, got {side.type}")
-        kind = Type.FLOAT64 if Type.FLOAT64 in (left.type, right.type) else Type.INT64
-        return Call(function, (cast(left, kind), cast(right, kind)), kind)
-
-    def _comparison(self, function: str, left: Tree, right: Tree) -> Tree:
-        if Type.TIMESTAMP in (left.type, right.type):
-            left, right = self._as_instant(left), self._as_instant(right)
-        kind = self._common([left, right], f"`{function}`")
-        if kind is not None and kind.is_integer:
-            kind = Type.INT64
-        if kind is None:
-            return Literal(None, Type.BOOL)
-        return Call(function, (cast(left, kind), cast(right, kind)), Type.BOOL)
-
-    def _as_instant(self, tree: Tree) -> Tree:
-        if isinstance(tree, Literal) and isinstance(tree.value, str):
-            return Literal(self._instant(tree.value), Type.TIMESTAMP)
-        return tree
-
-    def _common(self, trees: list[Tree], what: str) -> Type | None:
-        try:
-            return common_type((tree.type for tree in trees), what)
-        except NetworkError as mistake:
-            raise self._error(str(mistake)) from None
-
-    def _condition(self, part: Any) -> Tree:
-        tree = self.tree(part)
-        if tree.type is None:
-            return Literal(None, Type.BOOL)
-        if tree.type is not Type.BOOL:
-            raise self._error(f"expected a condition (bool), got {tree.type} from {part.sql(dialect='duckdb')!r}")
-        return tree
-
-    def _number(self, part: Any) -> Tree:
-        tree = self.tree(part)
-        if tree.type is None:
-            return cast(tree, Type.INT64)
-        if not tree.type.is_number:
-            raise self._error(f"expected a number, got {tree.type} from {part.sql(dialect='duckdb')!r}")
-        return tree
-
-    def _text(self, part: Any) -> Tree:
-        tree = self.tree(part)
-        if tree.type is None:
-            return cast(tree, Type.STRING)
-        if tree.type is not Type.STRING:
-            raise self._error(f"expected text, got {tree.type} from {part.sql(dialect='duckdb')!r}")
-        return tree
 
 
 _NUMBERS = [kind for kind in Type if kind.is_number]
@@ -430,6 +344,7 @@ _CASTS = (
     | {(Type.BOOL, b) for b in [*_NUMBERS, Type.STRING]}
     | {(a, Type.STRING) for a in _NUMBERS if a.is_integer}
     | {(Type.STRING, b) for b in _NUMBERS}
+    | {(Type.STRING, Type.BOOL), (Type.STRING, Type.TIMESTAMP), (Type.TIMESTAMP, Type.STRING)}
     | {(Type.TIMESTAMP, Type.INT64), (Type.INT64, Type.TIMESTAMP)}
     | {(a, a) for a in Type}
 )

@@ -37,8 +37,11 @@ class Call:
 Tree = Literal | Column | Call
 
 AGGREGATES = frozenset(
-    {"count", "count_distinct", "sum", "min", "max", "avg", "first", "last", "stddev", "window_start"}
-)
+    {
+        "count", "count_distinct", "sum", "min", "max", "avg", "first", "last", "stddev", "window_start",
+        "percentile", "approx_percentile",
+    }
+)  # fmt: skip
 """The functions over a window, allowed where a box has windows."""
 
 
@@ -84,3 +87,10 @@ def cast(tree: Tree, to: Type) -> Tree:
     if isinstance(tree, Literal) and tree.value is None:
         return Literal(None, to)
     return Call("cast", (tree,), to)
+
+
+def share_of(call: Call) -> float:
+    """Of a call of a percentile: which one, from 0 to 1."""
+    share = call.arguments[1]
+    assert isinstance(share, Literal)
+    return float(share.value or 0)

@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache, reduce
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from arterial.network.expression import elementwise
 from arterial.network.expression.tree import Column, Literal, Tree
 from arterial.network.schema import Type
+
+TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+"""Text that stands for true and for false, in any case."""
+INSTANT = r"^\d{4}-\d{2}-\d{2}([ T]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?)?Z?$"
+"""Text that can be a timestamp."""
 
 
 @lru_cache(maxsize=4096)
@@ -29,8 +36,14 @@ def vectorised(tree: Tree) -> pl.Expr:
     if tree.function == "cast":
         assert tree.type is not None
         return _cast(arguments[0], tree.arguments[0].type, tree.type)
-    if tree.function in ("like", "substr", "replace"):
-        return _TEXT[tree.function](arguments[0], *(a.value for a in tree.arguments[1:] if isinstance(a, Literal)))
+    constants = [argument.value for argument in tree.arguments[1:] if isinstance(argument, Literal)]
+    if tree.function == "replace" and len(constants) == 2 and None not in constants and constants[0]:
+        return arguments[0].str.replace_all(str(constants[0]), str(constants[1]), literal=True)
+    if tree.function in _WITH_CONSTANTS:
+        return _WITH_CONSTANTS[tree.function](arguments[0], *constants)
+    for functions, kind in _ELEMENTWISE:
+        if tree.function in functions:
+            return _each(functions[tree.function], arguments, kind)
     return _FUNCTIONS[tree.function](*arguments)
 
 
@@ -87,7 +100,55 @@ def _spread(values: pl.Series, height: int) -> pl.Series:
 def _cast(value: pl.Expr, origin: Type | None, to: Type) -> pl.Expr:
     if to is Type.BOOL and origin is not None and origin.is_number:
         return value != 0
+    if to is Type.BOOL and origin is Type.STRING:
+        word = value.str.to_lowercase()
+        return pl.when(word.is_in(TRUE)).then(True).when(word.is_in(FALSE)).then(False)
+    if to is Type.TIMESTAMP and origin is Type.STRING:
+        return _instant(value)
+    if to is Type.STRING and origin is Type.TIMESTAMP:
+        text = value.dt.strftime("%Y-%m-%d %H:%M:%S%.6f").str.replace(r"(\.\d*?)0+$", "${1}")
+        return text.str.strip_suffix(".")
     return value.cast(to.polars, strict=False)
+
+
+def _instant(text: pl.Expr) -> pl.Expr:
+    """Text such as 2026-11-15 20:00:00.5 as a timestamp; null where it is none."""
+    plain = pl.when(text.str.contains(INSTANT) & ~text.str.starts_with("0000")).then(
+        text.str.replace("T", " ").str.strip_suffix("Z")
+    )
+    forms = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
+    whole = [plain.str.to_datetime(form, time_unit="us", strict=False) for form in forms]
+    return pl.coalesce(*whole, (plain + " 00:00").str.to_datetime(forms[1], time_unit="us", strict=False))
+
+
+def _each(function: Callable[..., Any], arguments: Sequence[pl.Expr], kind: Type) -> pl.Expr:
+    """A function of single values, over columns."""
+
+    def call(columns: Sequence[pl.Series]) -> pl.Series:
+        height = next((len(column) for column in columns if len(column) != 1), 1)
+        rows = zip(*(_spread(column, height).to_list() for column in columns), strict=True)
+        return pl.Series([None if None in row else function(*row) for row in rows], dtype=kind.polars)
+
+    return pl.map_batches(list(arguments), call, return_dtype=kind.polars)
+
+
+def _substr(text: pl.Expr, start: int, length: int | None = None) -> pl.Expr:
+    """A start below zero counts from the end; places before the first character are empty."""
+    if start > 0:
+        return text.str.slice(start - 1, length)
+    begin = text.str.len_chars().cast(pl.Int64) + start if start else pl.lit(-1, pl.Int64)
+    if length is None:
+        return text.str.slice(begin.clip(0))
+    return text.str.slice(begin.clip(0), (begin + length).clip(0) - begin.clip(0))
+
+
+def _regexp_replace(text: pl.Expr, pattern: str, new: str, everywhere: bool) -> pl.Expr:
+    template = re.sub(r"\\(\d)", r"${\1}", new.replace("$", "$$"))
+    return text.str.replace_all(pattern, template) if everywhere else text.str.replace(pattern, template)
+
+
+def _regexp_extract(text: pl.Expr, pattern: str, group: int) -> pl.Expr:
+    return pl.when(text.is_not_null()).then(text.str.extract(f"({pattern})", 1 + group).fill_null(""))
 
 
 def _divide(left: pl.Expr, right: pl.Expr) -> pl.Expr:
@@ -139,14 +200,29 @@ _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
     "length": lambda a: a.str.len_chars().cast(pl.Int64),
     "lower": lambda a: a.str.to_lowercase(),
     "upper": lambda a: a.str.to_uppercase(),
-    "trim": lambda a: a.str.strip_chars(" "),
+    "year": lambda a: a.dt.year().cast(pl.Int64),
+    "month": lambda a: a.dt.month().cast(pl.Int64),
+    "day": lambda a: a.dt.day().cast(pl.Int64),
+    "dayofyear": lambda a: a.dt.ordinal_day().cast(pl.Int64),
     "concat": lambda a, b: a + b,
     "starts_with": lambda a, b: a.str.starts_with(b),
     "ends_with": lambda a, b: a.str.ends_with(b),
     "contains": lambda a, b: a.str.contains(b, literal=True),
 }
-_TEXT: dict[str, Callable[..., pl.Expr]] = {
+_WITH_CONSTANTS: dict[str, Callable[..., pl.Expr]] = {
     "like": lambda a, pattern: a.str.contains(like_pattern(pattern)),
-    "substr": lambda a, start, length=None: a.str.slice(start - 1, length),
-    "replace": lambda a, old, new: a.str.replace_all(old, new, literal=True),
+    "substr": _substr,
+    "trim": lambda a, signs: a.str.strip_chars(signs),
+    "ltrim": lambda a, signs: a.str.strip_chars_start(signs),
+    "rtrim": lambda a, signs: a.str.strip_chars_end(signs),
+    "strftime": lambda a, form: a.dt.strftime(form.replace("%f", "%6f")),
+    "regexp_matches": lambda a, pattern: a.str.contains(pattern),
+    "regexp_replace": _regexp_replace,
+    "regexp_extract": _regexp_extract,
 }
+"""Functions whose arguments after the first are constants."""
+_ELEMENTWISE = (
+    (elementwise.FLOATS, Type.FLOAT64),
+    (elementwise.TEXTS, Type.STRING),
+    (elementwise.WHOLE, Type.INT64),
+)

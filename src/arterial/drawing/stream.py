@@ -1,26 +1,20 @@
-"""Draws networks: each call adds a box and gives the stream that leaves it. What was drawn is an immutable value.
-
-net = Network("speeding")
-reports = net.source("reports", {"vehicle": int, "time": int, "speed": int}, time="time")
-reports.filter("fast", "speed > 100").group_by("vehicle").tumble(
-    "per_minute", every="1 minute", peak="max(speed)"
-).output("alerts")
-"""
+"""A stream of a network that is being drawn: a method for each box."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from arterial.boxes.aggregate import Aggregate
 from arterial.boxes.bsort import BSort
 from arterial.boxes.connection_point import ConnectionPoint
+from arterial.boxes.deduplicate import Deduplicate
 from arterial.boxes.distinct import Distinct
 from arterial.boxes.drop import Drop
 from arterial.boxes.filter import OTHERWISE, Filter
 from arterial.boxes.group_by import GroupBy
+from arterial.boxes.in_a_row import InARow
 from arterial.boxes.join import LEFT, RIGHT, Join
 from arterial.boxes.latch import Latch
 from arterial.boxes.latest import Latest
@@ -30,138 +24,29 @@ from arterial.boxes.net import Net
 from arterial.boxes.output import Output
 from arterial.boxes.read_relation import CHANGES, ReadRelation
 from arterial.boxes.resample import Resample
+from arterial.boxes.session import Session
 from arterial.boxes.slide import Slide
-from arterial.boxes.source import LATE, Source
+from arterial.boxes.source import LATE
+from arterial.boxes.top import Top
 from arterial.boxes.tumble import Tumble
 from arterial.boxes.union import Union
 from arterial.boxes.update_relation import UpdateRelation
 from arterial.boxes.wait_for import UNMET, UNTIL, WaitFor
+from arterial.drawing.relation import RelationHandle
 from arterial.errors import NetworkError
-from arterial.network.box import OUT, Box, Stream
+from arterial.network.box import Box, Stream
 from arterial.network.drawn_at import names_the_line
 from arterial.network.duration import Duration
 from arterial.network.expression.aggregate import Values
 from arterial.network.expression.function import Function
-from arterial.network.expression.tree import known_column
-from arterial.network.network import Arc, NetworkValue, Port
-from arterial.network.picture import svg
+from arterial.network.network import Port
 from arterial.network.qos import Delay
-from arterial.network.relation import Relation
-from arterial.network.schema import Schema, SchemaLike
-from arterial.network.serial import from_json, to_json
+from arterial.network.schema import Schema
+
+if TYPE_CHECKING:
+    from arterial.drawing.network import Network
 
 Value = str | Function
-
-
-@names_the_line
-class Network:
-    """A network that is being drawn. `value` is what was drawn so far."""
-
-    def __init__(self, name: str) -> None:
-        self.value = NetworkValue(name)
-
-    @property
-    def name(self) -> str:
-        """The name of the network."""
-        return self.value.name
-
-    @classmethod
-    def of(cls, value: NetworkValue) -> Network:
-        """A network to draw on, that begins with that value."""
-        network = cls(value.name)
-        network.value = value
-        return network
-
-    @classmethod
-    def from_json(cls, text: str) -> Network:
-        """The network that the text describes."""
-        return cls.of(from_json(text))
-
-    def to_json(self) -> str:
-        """The network as JSON text."""
-        return to_json(self.value)
-
-    def source(
-        self, name: str, schema: SchemaLike, time: str = "time", disorder: Duration = 0, *, signed: bool = False
-    ) -> StreamHandle:
-        """A stream from outside, with tuples of that schema and the column that is their time.
-
-        A tuple may come up to `disorder` behind the highest time before it; what is later leaves by `.late`. A `signed`
-        stream has a column `sign`, int8, that is 1 where a row comes and -1 where it goes.
-        """
-        return self.box(Source(name, Schema.of(schema), time, disorder, signed))
-
-    def relation(
-        self,
-        name: str,
-        schema: SchemaLike,
-        key: str | Sequence[str] = (),
-        rows: Sequence[Sequence[Any] | Mapping[str, Any]] = (),
-    ) -> RelationHandle:
-        """A named table with a key, for `update_relation` and `read_relation`, and the rows that it begins with."""
-        columns = Schema.of(schema)
-        keys = (key,) if isinstance(key, str) else tuple(key)
-        tuples = []
-        for row in rows:
-            if isinstance(row, Mapping):
-                for column in row:
-                    known_column(column, columns.names, f"the relation {name!r}")
-                row = [row.get(column) for column in columns.names]
-            tuples.append(tuple(row))
-        try:
-            return RelationHandle(Relation(name, columns, keys, tuple(tuples)))
-        except NetworkError as mistake:
-            raise NetworkError(f"network {self.name!r}: {mistake}") from None
-
-    @contextmanager
-    def composed(self, name: str) -> Iterator[None]:
-        """Let the boxes that are drawn inside of the `with` be parts of one composed box."""
-        before = len(self.value.boxes)
-        yield
-        self.group(name, [box.name for box in self.value.boxes[before:]])
-
-    def box(self, box: Box, **inputs: StreamHandle) -> StreamHandle:
-        """Add any box, with the stream for each of its inputs by the name of the port."""
-        for port, stream in inputs.items():
-            if not isinstance(stream, StreamHandle):
-                raise NetworkError(
-                    f"network {self.name!r}, box {box.name!r}: expected a stream for input {port!r}, got {stream!r}"
-                )
-            if stream.network is not self:
-                raise NetworkError(
-                    f"network {self.name!r}, box {box.name!r}: the stream for input {port!r} "
-                    f"is of another network, {stream.network.name!r}"
-                )
-        arcs = tuple(Arc(stream.port, Port(box.name, port)) for port, stream in inputs.items())
-        old = self.value
-        self.value = NetworkValue(old.name, (*old.boxes, box), (*old.arcs, *arcs), old.groups)
-        return StreamHandle(self, Port(box.name, box.outputs[0] if box.outputs else ""))
-
-    def stream(self, box: str, port: str = OUT) -> StreamHandle:
-        """The stream that leaves a box that was drawn before."""
-        return StreamHandle(self, Port(box, OUT)).port_named(port)
-
-    def group(self, name: str, boxes: Sequence[str]) -> None:
-        """Let these boxes be shown and spoken of as one composed box."""
-        if name in self.value.groups:
-            raise NetworkError(f"network {self.name!r}: two groups are named {name!r}; give one another name")
-        for box in boxes:
-            self.value.box(box)
-        old = self.value
-        self.value = NetworkValue(old.name, old.boxes, old.arcs, {**old.groups, name: tuple(boxes)})
-
-    def _repr_html_(self) -> str:
-        """The picture that a notebook shows."""
-        return svg(self.value)
-
-    def free_name(self, base: str) -> str:
-        """The base, or the base with a number, so that no box has it."""
-        names = {box.name for box in self.value.boxes}
-        number = 2
-        name = base
-        while name in names:
-            name, number = f"{base}_{number}", number + 1
-        return name
 
 
 @names_the_line
@@ -291,6 +176,26 @@ class StreamHandle:
         """Values over all tuples of a group so far, told after each window that has some."""
         return self.box(Latch(name, _values(values, more), every, size))
 
+    def session(
+        self, name: str, values: Mapping[str, Value] | Function | None = None, /, *, gap: Duration, **more: Value
+    ) -> StreamHandle:
+        """Values over sessions: tuples of a group that follow each other at most `gap` apart."""
+        return self.box(Session(name, _values(values, more), gap))
+
+    def top(
+        self, name: str, k: int, by: str, every: Duration, *, ascending: bool = False, rank: str = "rank"
+    ) -> StreamHandle:
+        """The k tuples of each window that are greatest by an expression, with their place."""
+        return self.box(Top(name, k, by, every, ascending, rank))
+
+    def in_a_row(self, name: str, predicate: Value, n: int, *, further: bool = False) -> StreamHandle:
+        """The tuple with which the predicate is true for `n` tuples of the group in a row; `further`: and all after."""
+        return self.box(InARow(name, predicate, n, further))
+
+    def deduplicate(self, name: str, *key: str, within: Duration) -> StreamHandle:
+        """The first tuple of each key; others of the key are left out for the time `within`."""
+        return self.box(Deduplicate(name, tuple(key), within))
+
     def net(self, name: str) -> StreamHandle:
         """Of a signed stream, the changes of each instant without those that cancel."""
         return self.box(Net(name))
@@ -389,15 +294,6 @@ class StreamHandle:
             )
         self.box(Output(name, () if qos is None else qos.graph))
         return self
-
-
-@dataclass
-class RelationHandle:
-    """A relation of a network that is being drawn: where its changes come from, and who reads it."""
-
-    relation: Relation
-    changes: Port | None = None
-    read: list[str] = field(default_factory=list)
 
 
 def _values(given: Mapping[str, Any] | Function | None, more: Mapping[str, Any]) -> Values:
