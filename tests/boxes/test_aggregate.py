@@ -94,6 +94,8 @@ def test_mistakes() -> None:
     stream = Network("n").source("s", COLUMNS)
     with pytest.raises(NetworkError, match="first is of a sequence"):
         stream.aggregate("a", f="first(x)")
+    with pytest.raises(NetworkError, match="percentile is of the tuples of a window"):
+        stream.aggregate("a", f="median(x)")
     with pytest.raises(NetworkError, match="outside of an aggregate"):
         stream.aggregate("a", f="x")
     with pytest.raises(NetworkError, match="time of a signed stream"):

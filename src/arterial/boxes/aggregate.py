@@ -45,7 +45,8 @@ class Aggregate(Box):
 
     Parameters:
         values: pairs of a name and an expression over `count(*)`, `count(x)`, `count(distinct x)`, `sum`, `avg`, `min`
-            and `max`. `first`, `last` and `stddev` belong to sequences; see `Latch`.
+            and `max`. `first`, `last` and `stddev` belong to sequences; see `Latch`. Percentiles belong to windows; see
+            `Tumble`.
 
     >>> from arterial.testing import show
     >>> standing = lambda s: s.latest("now", "car")
@@ -70,8 +71,9 @@ class Aggregate(Box):
             raise NetworkError("functions over windows cannot follow rows that go; expected built-in aggregates")
         for call in plan.calls:
             if call.function not in SUPPORTED:
+                of = "the tuples of a window" if "percentile" in call.function else "a sequence"
                 raise NetworkError(
-                    f"{call.function} is of a sequence and not of what stands; expected count, count(distinct …), sum, "
+                    f"{call.function} is of {of} and not of what stands; expected count, count(distinct …), sum, "
                     "avg, min or max"
                 )
         require_rows_only(stream, plan.reads, "an aggregate")

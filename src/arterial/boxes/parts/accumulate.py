@@ -154,9 +154,10 @@ def _add(
         return add_to_histograms(me, opened, numbers_of(values), valid, slots, count)
     if is_whole_mean(call):
         upper, lower, counts = (_grown(opened[f"{me}.{part}"], count) for part in ("upper", "lower", "n"))
-        for sums, half in zip((upper, lower), exact.halves(numbers_of(values)), strict=True):
-            kernels.add_sums(slots, half, valid, sums, np.zeros_like(counts))
-        kernels.add_counts(slots, valid, counts)
+        high, low = exact.halves(numbers_of(values))
+        kernels.add_sums(slots, low, valid, lower, counts)
+        if high.any():
+            kernels.add_sums(slots, high, valid, upper, np.zeros_like(counts))
         return {f"{me}.upper": pl.Series(upper), f"{me}.lower": pl.Series(lower), f"{me}.n": pl.Series(counts)}
     if call.function in ("sum", "avg"):
         sums, counts = _grown(opened[me], count), _grown(opened[f"{me}.n"], count)
