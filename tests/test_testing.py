@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -60,6 +61,49 @@ def test_a_right_box() -> None:
 def test_a_box_that_forgets_between_trains() -> None:
     with pytest.raises(DisagreementError, match="one train in one shard"):
         check_box(Deltas("d", "pos", forgets=True), {"in": TUPLES}, {"in": STREAM})
+
+
+@dataclass(frozen=True)
+class Numbered(Box):
+    """Gives each vehicle a number that depends on what the worker remembers; what leaves is right all the same."""
+
+    kind: ClassVar[str] = "numbered"
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        return {"out": inputs["in"]}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        state.memo["trains"] = state.memo.get("trains", 0) + 1
+        state.put("numbers", "last", {"number": np.array([state.memo["trains"]])})
+        return {"out": trains["in"]}
+
+
+def test_a_box_whose_state_depends_on_its_memo() -> None:
+    with pytest.raises(DisagreementError, match=r"box 'numbered'.* the chunk 'last' of the table 'numbers' in slot"):
+        check_box(Numbered("numbered"), {"in": TUPLES}, {"in": STREAM})
+
+
+@dataclass(frozen=True)
+class Late(Box):
+    """Uses what it remembers of an earlier train as if it were of the last one."""
+
+    kind: ClassVar[str] = "late"
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        return {"out": inputs["in"]}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        known = state.get("count")
+        count = 0 if known is None else int(known["count"][0])
+        count = state.memo.get("count", state.earlier_memo.get("count", count)) + len(trains["in"])
+        state.memo["count"] = count
+        state.put("count", "", {"count": np.array([count])})
+        return {"out": trains["in"]}
+
+
+def test_a_box_that_takes_an_earlier_memo_for_the_last() -> None:
+    with pytest.raises(DisagreementError, match=r"box 'late'.* the chunk '' of the table 'count' in slot"):
+        check_box(Late("late"), {"in": TUPLES}, {"in": STREAM})
 
 
 def test_the_clock() -> None:

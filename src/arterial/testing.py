@@ -188,6 +188,19 @@ def compare(network: NetworkValue, expected: Mapping[str, Tuples], got: Mapping[
             )
 
 
+def compare_state(calm: InProcess, disturbed: InProcess, when: str) -> None:
+    """Raise unless two hosts of a network hold the same chunks: a worker of all trains, and others that took turns."""
+    for name in sorted(calm.touched() | disturbed.touched()):
+        one, other = calm.chunk(name), disturbed.chunk(name)
+        if not _same(one, other):
+            slot, box, table, key = name
+            raise DisagreementError(
+                f"network {calm.plan.network.name!r}, box {box!r}: its state depends on what the worker remembers. "
+                f"After {when} the chunk {key!r} of the table {table!r} in slot {slot} differs; it must follow from "
+                f"the state before and the trains alone:\n  by the worker of all trains:\n{one}\n  by another:\n{other}"
+            )
+
+
 def standing(tuples: Tuples, stream: Stream) -> list[tuple[int, dict[Row, int]]]:
     """What a signed stream stands for: after each instant at which that changes, how often each row stands.
 
@@ -250,22 +263,9 @@ def _run_twice(
             for name, train in host.step(step).items():
                 if name in sinks[way].tuples:
                     sinks[way](name, train)
-        _compare_state(network, calm, disturbed, f"train {number + 1} of {trains} in {shards} shards, seed {seed}")
+        compare_state(calm, disturbed, f"train {number + 1} of {trains} in {shards} shards, seed {seed}")
         chance.choice((disturbed.restart, disturbed.change_worker))()
     return {way: sink.tuples for way, sink in sinks.items()}
-
-
-def _compare_state(network: NetworkValue, calm: InProcess, disturbed: InProcess, when: str) -> None:
-    """Raise unless both hosts have left the same chunks."""
-    for name in sorted(calm.touched() | disturbed.touched()):
-        one, other = calm.chunk(name), disturbed.chunk(name)
-        if not _same(one, other):
-            slot, box, table, key = name
-            raise DisagreementError(
-                f"network {network.name!r}, box {box!r}: its state depends on what the worker remembers. After {when} "
-                f"the chunk {key!r} of the table {table!r} in slot {slot} differs; it must follow from the state "
-                f"before and the trains alone:\n  by the worker of all trains:\n{one}\n  by another:\n{other}"
-            )
 
 
 def _same(one: Chunk | None, other: Chunk | None) -> bool:

@@ -17,6 +17,7 @@ from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.reference import Expected, SegmentRow, TollRow
 from arterial.linearroad.semantics.profiles import Profile
 from arterial.network.train import END, Train
+from arterial.testing import compare_state
 
 
 def stream_answers(
@@ -45,6 +46,19 @@ def stream_answers(
         expenditures=answers["expenditures"].select("time", "qid", "balance").rows(),
         travels=answers["travels"].select("time", "qid", "travel_time", "toll").rows(),
     )
+
+
+def check_state(events: pa.Table, profile: Profile, *, shards: int, cuts: random.Random) -> None:
+    """Raise if the state depends on what workers remember: one has all trains, others take turns."""
+    network = linear_road_network(profile, History())
+    calm, disturbed = (
+        InProcess(network, shards=shards, ordered_sources=("requests",), split_sources=("reports",)) for _ in range(2)
+    )
+    for number, train in enumerate(_trains(events, cuts)):
+        calm.step(train)
+        disturbed.step(train)
+        compare_state(calm, disturbed, f"train {number + 1}")
+        cuts.choice((disturbed.restart, disturbed.change_worker))()
 
 
 def history_in(folder: Path, tolls: Sequence[TollRow], segments: Sequence[SegmentRow]) -> History:

@@ -10,7 +10,7 @@ import pytest
 
 from arterial.linearroad.reference import Expected, answer
 from arterial.linearroad.semantics.profiles import Profile, profile
-from tests.linearroad.application.stream import history_in, stream_answers
+from tests.linearroad.application.stream import check_state, history_in, stream_answers
 from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import City, generate, small, table_of
 from tests.linearroad.kernels.jams import jam
@@ -40,6 +40,13 @@ def test_stream_and_interpreter_agree_on_jams(name: str) -> None:
         events = table_of(jam(seed))
         given = stream_answers(events, profile(name), shards=2, cuts=random.Random(seed))
         _same(given, answer(events, (), (), profile(name)), f"jam {seed}")
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_state_does_not_depend_on_what_workers_remember(name: str) -> None:
+    for seed in range(6):
+        check_state(generate(seed).table(), small(name), shards=1 + seed % 2, cuts=random.Random(seed))
+    check_state(table_of(jam(1)), profile(name), shards=2, cuts=random.Random(3))
 
 
 @pytest.mark.parametrize("name", PROFILES)
