@@ -101,7 +101,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     )
     try:
         deadline = time.monotonic() + 120
-        while not list(tmp_path.glob(".data-unfinished-*/spool/*/progress")):
+        while not list(tmp_path.glob(".data.*.draft/spool/*/progress")):
             assert time.monotonic() < deadline
             assert running.poll() is None
             time.sleep(0.1)
