@@ -111,7 +111,7 @@ def test_a_csv_file_in_and_csv_files_out(reports: Path, tmp_path: Path) -> None:
     done = _arterial("run", EXAMPLE, "-s", "reports.csv", "-o", "out", "-f", "csv", "--merge", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "done: 2,000 tuples in" in done.stderr
-    assert "reports.csv: 1 line(s) do not fit" in done.stderr
+    assert "reports.csv: 1 line(s) were set aside" in done.stderr
     assert (tmp_path / "out" / "alerts.csv").read_text().startswith("vehicle,time,peak,reports\n")
 
 

@@ -212,7 +212,7 @@ def test_another_version_takes_over_between_two_trains(spark: SparkSession, tmp_
 def test_a_file_that_grows_with_every_step(spark: SparkSession, tmp_path: Path) -> None:
     """Appended by the driver, each line once, also across a stop; what is not committed is cut off."""
     network = chain(Enter("in"), By("by"), Running("sum"), Leave("out"))
-    steps, out = trains(numbers(60), 6), tmp_path / "out.csv"
+    steps, out = trains(numbers(60), 2), tmp_path / "out.csv"
 
     def start() -> Run:
         source = {"in": MemorySource([step["in"] for step in steps])}
