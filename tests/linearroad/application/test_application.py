@@ -23,6 +23,7 @@ CITIES_WITH_HISTORY = 8
 MORE_CITIES = 1000
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PROFILES)
 @pytest.mark.parametrize("balance_at", ["request", "last_notice"])
 def test_stream_and_interpreter_agree(name: str, balance_at: str) -> None:
