@@ -13,8 +13,8 @@ from arterial.linearroad.semantics.profiles import Profile, profile
 from tests.linearroad.application.stream import history_in, stream_answers
 from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import City, generate, small, table_of
-from tests.linearroad.kernels.jams import jam
-from tests.linearroad.test_validate_expected import validator_answers
+from tests.linearroad.jams import jam
+from tests.linearroad.validate.test_validate_expected import validator_answers
 
 PROFILES = ["spec", "walmart", "thesis2003"]
 CITIES = 60

@@ -17,7 +17,7 @@ from arterial.linearroad.semantics.profiles import Profile, profile
 from arterial.network.state import Chunk, MemoryState
 from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import generate, small
-from tests.linearroad.kernels.jams import jam
+from tests.linearroad.jams import jam
 
 TABLES = ("notices", "alerts", "balances")
 
