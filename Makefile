@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-# Two test processes side by side, each with one Spark session. Tests of one group stay in one process.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# Two test processes side by side, each with one Spark session. A file stays in one process, so that its fixtures are made once.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+WITH_DOCTESTS := --doctest-modules src/arterial tests
 
-.PHONY: help setup demo check test test-fast test-spark test-all test-slow bench lint types layers docs dist clean
+.PHONY: help setup demo check test test-quick test-here test-spark test-all test-slow bench lint types layers docs dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,21 +40,25 @@ types: setup ## Check types
 layers: setup ## Check that imports point down the layers
 	@$(BIN)/lint-imports --no-cache
 
-test-fast: setup ## The doctests and the tests without Spark
-	@echo "==> Tests without Spark"; $(PYTEST) -m 'not slow and not spark' --doctest-modules src/arterial tests
-
-test-spark: setup ## The tests on Spark
-	@echo "==> Tests on Spark"; $(PYTEST) -m 'spark and not slow'
-
-check: setup ## For every edit: lint, import rules, types, doctests, tests without Spark
+check: setup ## For every edit: lint, import rules, types, doctests, quick tests without Spark
 	@echo "==> Lint and import rules"; $(MAKE) --no-print-directory lint layers
-	@$(MAKE) --no-print-directory -j2 types test-fast
+	@$(MAKE) --no-print-directory -j2 types test-quick
 
 # The tests without Spark come first: they compile the kernels that the tests on Spark then find in numba's cache.
-test: setup ## What CI runs: all of `make check`, then the tests on Spark
-	@$(MAKE) --no-print-directory check
+test: setup ## What CI runs: as `make check`, with the thorough tests and those on Spark
+	@echo "==> Lint and import rules"; $(MAKE) --no-print-directory lint layers
+	@$(MAKE) --no-print-directory -j2 types test-here
 	@$(MAKE) --no-print-directory test-spark
 	@echo "==> All checks passed"
+
+test-quick: setup ## The doctests and the quick tests without Spark
+	@echo "==> Quick tests without Spark"; $(PYTEST) -m 'not slow and not spark and not thorough' $(WITH_DOCTESTS)
+
+test-here: setup ## The doctests and all tests without Spark
+	@echo "==> Tests without Spark"; $(PYTEST) -m 'not slow and not spark' $(WITH_DOCTESTS)
+
+test-spark: setup ## The tests on Spark
+	@echo "==> Tests on Spark"; $(PYTEST) -m 'not slow and spark'
 
 test-slow: setup ## The suites that take minutes
 	@$(BIN)/python -m pytest -m slow

@@ -1,4 +1,4 @@
-"""GPAC-kNN on the streams of the conformance suite; `tests/moving/test_pipeline.py` has its own streams."""
+"""GPAC-kNN on the streams of the conformance suite; `tests/moving/boxes` has its own streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MovingQueries on the streams of the conformance suite; `tests/moving/test_box.py` has its own streams."""
+"""MovingQueries on the streams of the conformance suite; `tests/moving/boxes` has its own streams."""
 
 from __future__ import annotations
 

@@ -12,7 +12,9 @@ from tests.conformance.tuples import SCHEMA, arrivals
 CASES = cases()
 
 
-@pytest.mark.parametrize(("length", "seed"), [(0, 0), (1, 1), (12, 2), (40, 3), (150, 4)])
+@pytest.mark.parametrize(
+    ("length", "seed"), [(0, 0), (1, 1), (12, 2), (40, 3), pytest.param(150, 4, marks=pytest.mark.thorough)]
+)
 @pytest.mark.parametrize("kind", CASES)
 def test_both_engines_agree(kind: str, length: int, seed: int) -> None:
     net = Network(kind)

@@ -181,6 +181,7 @@ def check(clause: Clause, where: Where, other: With, select: Select, seed: int) 
         raise AssertionError(f"{text}\nworld {seed}, timeout {world.timeout}: {wrong}") from None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.text or "no clause")
 def test_each_clause_with_everything(clause: Clause) -> None:
     chance = random.Random(clause.text)

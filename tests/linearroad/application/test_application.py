@@ -13,8 +13,8 @@ from arterial.linearroad.semantics.profiles import Profile, profile
 from tests.linearroad.application.stream import check_state, history_in, stream_answers
 from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import City, generate, small, table_of
-from tests.linearroad.kernels.jams import jam
-from tests.linearroad.test_validate_expected import validator_answers
+from tests.linearroad.jams import jam
+from tests.linearroad.validate.test_validate_expected import validator_answers
 
 PROFILES = ["spec", "walmart", "thesis2003"]
 CITIES = 60
@@ -23,6 +23,7 @@ CITIES_WITH_HISTORY = 8
 MORE_CITIES = 1000
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PROFILES)
 @pytest.mark.parametrize("balance_at", ["request", "last_notice"])
 def test_stream_and_interpreter_agree(name: str, balance_at: str) -> None:

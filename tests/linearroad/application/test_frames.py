@@ -17,7 +17,7 @@ from arterial.linearroad.application.run import RunOptions
 from arterial.linearroad.formats.events import EVENT_SCHEMA
 from arterial.linearroad.reference import answer
 from arterial.linearroad.semantics.profiles import profile
-from tests.linearroad.application.test_live import CITY, WAIT_SECONDS, Rows, rows_of
+from tests.linearroad.application.live.test_live import CITY, WAIT_SECONDS, Rows, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

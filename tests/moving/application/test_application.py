@@ -16,7 +16,7 @@ from arterial.moving.files.run import run_file
 from arterial.moving.queries.space import Space
 from arterial.network.train import END
 from tests.moving.application.hosting import opened_sink, run_in_process
-from tests.moving.test_run import line
+from tests.moving.files.test_run import line
 from tests.moving.worlds import random_world
 
 

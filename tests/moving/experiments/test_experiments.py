@@ -6,6 +6,8 @@ import pytest
 
 from arterial.moving.experiments import Results, Scale, experiments_page, run_experiments
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def results() -> Results:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from arterial.linearroad.semantics.city import EAST, WEST
 from arterial.linearroad.simulate.model.accidents import cause_accidents, make_accidents, nearest_pair
 from arterial.linearroad.simulate.settings import ACCIDENT_EVERY_SECONDS, DRIVING, FEET_A_SECOND, Settings
-from tests.linearroad.simulate.roads import road_of
+from tests.linearroad.simulate.model.roads import road_of
 
 vehicles = st.lists(
     st.tuples(st.floats(0, 5000), st.floats(0, 100), st.integers(0, 4)), max_size=25, unique_by=lambda v: v[0]

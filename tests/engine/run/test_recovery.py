@@ -18,7 +18,7 @@ import pytest
 
 from arterial.engine.host.inprocess import InProcess
 from arterial.network.train import END, Train
-from tests.engine.recover import TRAIN_SIZE, network, tuples
+from tests.engine.run.recover import TRAIN_SIZE, network, tuples
 
 pytestmark = pytest.mark.spark
 

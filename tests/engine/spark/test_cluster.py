@@ -14,11 +14,11 @@ import pyspark
 import pytest
 
 from arterial.engine.spark.java import find_java
-from tests.engine.test_recovery import SCRIPT, _check_content
+from tests.engine.run.test_recovery import SCRIPT, _check_content
 
 pytestmark = pytest.mark.spark
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def _free_port() -> int:
@@ -76,7 +76,7 @@ def _until_open(port: int) -> None:
 
 
 def test_a_stateful_network_on_a_cluster(cluster: str, tmp_path: Path) -> None:
-    from tests.engine.recover import tuples
+    from tests.engine.run.recover import tuples
 
     count = 1500
     tuples(count).write_parquet(tmp_path / "data.parquet")
@@ -92,7 +92,7 @@ def test_a_stateful_network_on_a_cluster(cluster: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_without_a_java_of_the_users(tmp_path: Path) -> None:
     """The Java that is bundled as a package runs a stateful network."""
-    from tests.engine.recover import tuples
+    from tests.engine.run.recover import tuples
 
     tools = tmp_path / "tools"
     tools.mkdir()

@@ -10,7 +10,7 @@ from arterial.moving.queries.ids import Id
 from arterial.moving.queries.space import Space
 from arterial.moving.shared.remembering import RememberingExecution
 from tests.moving.feeding import Follower, feed
-from tests.moving.test_skeleton import drifting_world
+from tests.moving.queries.test_skeleton import drifting_world
 from tests.moving.worlds import random_world
 
 

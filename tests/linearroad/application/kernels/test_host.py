@@ -17,7 +17,7 @@ from arterial.linearroad.semantics.profiles import Profile, profile
 from arterial.network.state import Chunk, MemoryState
 from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import generate, small
-from tests.linearroad.kernels.jams import jam
+from tests.linearroad.jams import jam
 
 TABLES = ("notices", "alerts", "balances")
 
@@ -95,6 +95,7 @@ def check(events: Sequence[Event], rules: Profile, seed: int, balance_at: str = 
 PROFILES = ["spec", "walmart", "thesis2003"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PROFILES)
 def test_small_cities(name: str) -> None:
     seen = np.array([check(generate(seed).events, small(name), seed) for seed in range(60)]).sum(axis=0)

@@ -67,6 +67,7 @@ def check(world: World, *, space: Space = Space.PLANE, timeout: float | None = N
             engine.forget()
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(worlds(), st.sampled_from([None, 1.0, 2.0, 4.0]), st.booleans())
 def test_small_worlds(world: World, timeout: float | None, forget: bool) -> None:

@@ -13,7 +13,7 @@ from arterial.linearroad.simulate.model.sweep import desired_speed, faster_lane,
 from arterial.linearroad.simulate.model.traffic import Traffic, drive_chunk
 from arterial.linearroad.simulate.model.trips import make_trips
 from arterial.linearroad.simulate.settings import DRIVING, FEET_A_SECOND, RAMPS, Settings
-from tests.linearroad.simulate.roads import road_of
+from tests.linearroad.simulate.model.roads import road_of
 
 REACTION = 1.0 + DRIVING.headway
 vehicles = st.lists(

@@ -28,8 +28,8 @@ from arterial.errors import RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import BEGIN, END, Train
 from arterial.storage.appended import AppendedFiles
-from tests.engine.test_appended import CsvLines
 from tests.engine.tiny import Add, Both, By, Enter, Keep, Leave, Running, arc, chain, numbers, trains
+from tests.storage.test_appended import CsvLines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
