@@ -3,9 +3,8 @@
 A new chunk swallows those before it that are not much larger: there are few chunks at any time, and a row is rewritten
 only as often as the logarithm of their number says.
 
-The chunks must not depend on whether the rows came from the memo. While there is one chunk, the memo has its rows in
-its order. Rows of several chunks come from the memo in another order than from the chunks, so what a box makes of them
-is written in the order of the key.
+The chunks must not depend on whether the rows came from the memo, whose order is another than that of the chunks. So
+what a box makes of them is written in the order of the key.
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ class KeyedTable:
         """Make these the rows. `changes` are those that are new, other than before, or gone; None means any."""
         keys = self.state.keys(self.table)
         if changes is None:
-            self._replace(self._in_order(rows, keys), keys)
+            self._replace(self._in_order(rows), keys)
             return
         if not changes.height:
             return
-        changes = self._in_order(changes, keys)
+        changes = self._in_order(changes)
         parts, size = [changes], changes.height
         while keys and (last := self._chunk(keys[-1])).height <= 2 * size:
             parts.insert(0, last)
@@ -81,9 +80,8 @@ class KeyedTable:
         if rows.height:
             self.state.put(self.table, _serial(0), rows)
 
-    def _in_order(self, rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-        alike = len(keys) <= 1 and self.begin is None
-        return rows if alike or not self.key else rows.sort(self.key)
+    def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.sort(self.key) if self.key else rows
 
     def _latest(self, parts: list[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat(parts)
