@@ -22,10 +22,15 @@ if TYPE_CHECKING:
     from arterial import moving, sql, testing
     from arterial.connectors.file_sink import FileSink
     from arterial.connectors.file_source import FileSource
+    from arterial.connectors.growing_sink import GrowingSink
+    from arterial.connectors.http_sink import HttpSink
     from arterial.connectors.memory_sink import MemorySink
     from arterial.connectors.memory_source import ArrivingSource, MemorySource
+    from arterial.connectors.postgres_sink import PostgresSink
+    from arterial.connectors.print_sink import PrintSink
     from arterial.connectors.sink import Delivery, Sink
     from arterial.connectors.source import Ask, Part, Progress, Source, Span
+    from arterial.connectors.sqlite_sink import SqliteSink
     from arterial.connectors.table_sink import TableSink
     from arterial.drawing import Network, RelationHandle, StreamHandle
     from arterial.engine.run.life import Run
@@ -47,10 +52,15 @@ else:
     _PLACES = {
         "arterial.connectors.file_sink": ("FileSink",),
         "arterial.connectors.file_source": ("FileSource",),
+        "arterial.connectors.growing_sink": ("GrowingSink",),
+        "arterial.connectors.http_sink": ("HttpSink",),
         "arterial.connectors.memory_sink": ("MemorySink",),
         "arterial.connectors.memory_source": ("ArrivingSource", "MemorySource"),
+        "arterial.connectors.postgres_sink": ("PostgresSink",),
+        "arterial.connectors.print_sink": ("PrintSink",),
         "arterial.connectors.sink": ("Delivery", "Sink"),
         "arterial.connectors.source": ("Ask", "Part", "Progress", "Source", "Span"),
+        "arterial.connectors.sqlite_sink": ("SqliteSink",),
         "arterial.connectors.table_sink": ("TableSink",),
         "arterial.drawing": ("Network", "RelationHandle", "StreamHandle"),
         "arterial.engine.run.life": ("Run",),
@@ -90,8 +100,9 @@ else:
 
 __all__ = [
     "BEGIN", "END", "ArrivingSource", "ArterialError", "Ask", "Box", "DataError", "Delay", "Delivery", "FileSink",
-    "FileSource", "FrameSink", "FrameSource", "Function", "MachineError", "MemorySink", "MemorySource", "Network",
-    "NetworkError", "NetworkValue", "Outputs", "Part", "Progress", "RelationHandle", "Run", "RunError", "Schema",
-    "Settings", "Sink", "Source", "Span", "State", "Stream", "StreamHandle", "TableSink", "Train", "Type",
+    "FileSource", "FrameSink", "FrameSource", "Function", "GrowingSink", "HttpSink", "MachineError", "MemorySink",
+    "MemorySource", "Network", "NetworkError", "NetworkValue", "Outputs", "Part", "PostgresSink", "PrintSink",
+    "Progress", "RelationHandle", "Run", "RunError", "Schema", "Settings", "Sink", "Source", "Span", "SqliteSink",
+    "State", "Stream", "StreamHandle", "TableSink", "Train", "Type",
     "__version__", "collect", "function", "moving", "run", "sql", "testing",
 ]  # fmt: skip
