@@ -106,13 +106,12 @@ class HttpSink(DriverSink):
 
     def put(self, step: int, tuples: pl.DataFrame) -> None:
         """Post the tuples, and note the step."""
-        for number, body in enumerate(self._bodies(tuples)):
-            self._post(f"{self.run}/{self.output}/{step}/{number}", body)
+        try:
+            for number, body in enumerate(self._bodies(tuples)):
+                self._post(f"{self.run}/{self.output}/{step}/{number}", body)
+        finally:
+            self._disconnect()
         self.note(step)
-
-    def finish(self) -> None:
-        """Close the connection."""
-        self._disconnect()
 
     def _bodies(self, tuples: pl.DataFrame) -> Iterator[bytes]:
         for some in tuples.iter_slices(self.rows):

@@ -6,7 +6,6 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
@@ -51,7 +50,6 @@ class PostgresSink(DatabaseSink):
                 "write it to ~/.pgpass, or name an environment variable by password_env"
             )
         self.connection, self.password_env = dict(connection), password_env
-        self._db: psycopg.Connection[Any] | None = None
 
     @property
     def place(self) -> str:
@@ -95,7 +93,7 @@ class PostgresSink(DatabaseSink):
             db.execute(self.insert_statement(f"SELECT {names} FROM arterial_step").encode())
 
     def transaction(self, work: Callable[[Any], None], attempts: int = 1) -> None:
-        """Do the work in a transaction; if the connection is lost, again in another one.
+        """Connect, do the work, commit; if the connection is lost, again.
 
         The server may have committed the lost one: `_put_once` sees that in the table of steps.
         """
@@ -107,26 +105,16 @@ class PostgresSink(DatabaseSink):
             ) from None
         for attempt in range(1, attempts + 1):
             try:
-                if self._db is None or self._db.closed:
-                    self._db = self._connect()
-                with self._db.transaction():
-                    work(self._db)
+                with self._connect() as db:
+                    work(db)
                 return
             except psycopg.Error as fault:
-                self._disconnect()
                 if not isinstance(fault, psycopg.OperationalError) or attempt == attempts:
                     raise RunError(
                         f"{self._where}: {self._without_password(str(fault).strip())}. Nothing is lost: fix it, then "
                         "start again with the same checkpoint"
                     ) from None
-            except BaseException:
-                self._disconnect()
-                raise
             time.sleep(random.uniform(0.5, 1.0) * 2**attempt / 4)
-
-    def finish(self) -> None:
-        """Close the connection."""
-        self._disconnect()
 
     @property
     def quoted_table(self) -> str:
@@ -139,10 +127,7 @@ class PostgresSink(DatabaseSink):
         given = {"connect_timeout": 10, "application_name": "arterial", **self.connection}
         if self.password_env:
             given["password"] = self._password()
-        db = psycopg.connect(**given, autocommit=True)
-        db.execute(b"SET TIME ZONE 'UTC'")
-        db.execute(b"SET client_encoding TO 'UTF8'")
-        return db
+        return psycopg.connect(**given, client_encoding="UTF8", options="-c timezone=UTC -c datestyle=ISO")
 
     def _password(self) -> str:
         if self.password_env not in os.environ:
@@ -154,11 +139,6 @@ class PostgresSink(DatabaseSink):
             if secret := os.environ.get(name, ""):
                 text = text.replace(secret, "***")
         return text
-
-    def _disconnect(self) -> None:
-        if self._db is not None:
-            with closing(self._db):
-                self._db = None
 
 
 def _qualified(table: str) -> str:
