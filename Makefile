@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Two test processes side by side, each with one Spark session. Tests of one group stay in one process.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: help setup demo check test test-fast test-spark test-all test-slow bench lint types layers docs dist clean
+.PHONY: help setup postgres demo check test test-fast test-spark test-all test-slow bench lint types layers docs dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,7 +39,14 @@ types: setup ## Check types
 layers: setup ## Check that imports point down the layers
 	@$(BIN)/lint-imports --no-cache
 
-test-fast: setup ## The doctests and the tests without Spark
+# A real PostgreSQL for the tests of its sink: found, or installed where that is allowed. The tests start their own server.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	  { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "==> Installing PostgreSQL for the tests" && \
+	    apt-get install -qq -y postgresql >/dev/null 2>&1; } || \
+	  echo "==> Left out: the tests on PostgreSQL (it is not installed: apt-get install postgresql)"
+
+test-fast: setup postgres ## The doctests and the tests without Spark
 	@echo "==> Tests without Spark"; $(PYTEST) -m 'not slow and not spark' --doctest-modules src/arterial tests
 
 test-spark: setup ## The tests on Spark

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -57,6 +59,14 @@ def test_explain_and_graph(tmp_path: Path) -> None:
         (("graph", EXAMPLE, "--out", "net.png"), "ends in .svg or .mmd"),
         (("run", EXAMPLE), "give --source reports=PATH"),
         (("run", EXAMPLE, "--source", "cats=x"), "has no source 'cats'; it has: reports"),
+        (
+            ("run", EXAMPLE, "--source", "x", "--sink", "alarms=-"),
+            "no output 'alarms'; the outputs are: alerts; did you",
+        ),
+        (("run", EXAMPLE, "--source", "x", "--sink", "alerts"), "expected NAME=URI"),
+        (("run", EXAMPLE, "--source", "x", "--sink", "alerts=ftp://me:s@h"), "unknown scheme 'ftp'; expected file://"),
+        (("run", EXAMPLE, "--source", "x", "--sink", "alerts=-", "--json"), "leave out one of them"),
+        (("run", EXAMPLE, "--source", "x", "--sink", "alerts=-", "--sink", "alerts=a"), "given twice"),
         (("control", "nowhere", "pause"), "is not the checkpoint of a run"),
         (("control", "nowhere", "dance"), "expected one of: pause, resume"),
     ],
@@ -66,6 +76,27 @@ def test_mistakes_are_told(words: tuple[str, ...], said: str, tmp_path: Path) ->
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_sinks_of_a_local_run(reports: Path, tmp_path: Path) -> None:
+    words = ["run", EXAMPLE, "-s", f"reports={reports}", "--local", "-o", "out"]
+    assert _arterial(*words, folder=tmp_path).returncode == 0
+    expected = pl.concat([pl.read_parquet(path) for path in sorted(tmp_path.glob("out/alerts/part-*"))])
+    assert expected.height
+    printed = _arterial(*words, "--sink", "alerts=-", folder=tmp_path)
+    assert (
+        pl.read_ndjson(printed.stdout.encode(), schema=expected.schema).sort(pl.all()).equals(expected.sort(pl.all()))
+    )
+    for sink in ("alerts=sqlite:///base.db", "alerts=alerts.csv?grow", "alerts=alerts.jsonl", "alerts=parts?compact"):
+        done = _arterial(*words, "--sink", sink, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "outputs are in" not in done.stderr
+    with closing(sqlite3.connect(tmp_path / "base.db")) as db:
+        assert db.execute("SELECT count(*) FROM alerts").fetchone() == (expected.height,)
+    assert pl.read_csv(tmp_path / "alerts.csv").height == expected.height
+    assert pl.read_ndjson(tmp_path / "alerts.jsonl").height == expected.height
+    assert pl.read_parquet(tmp_path / "parts" / "*.parquet").height == expected.height
+    assert "an earlier run wrote" in _arterial(*words, "--sink", "alerts=parts?compact", folder=tmp_path).stderr
 
 
 @pytest.mark.slow
