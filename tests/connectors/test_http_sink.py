@@ -67,12 +67,15 @@ def test_what_is_refused_becomes_a_dead_letter_at_once(hook: Webhook, tmp_path: 
     other.close()
 
 
-def test_what_fails_too_often_becomes_a_dead_letter(hook: Webhook, tmp_path: Path) -> None:
+def test_what_fails_too_often_becomes_a_dead_letter(
+    hook: Webhook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     hook.answers = [500, DROP, 502]
     sink = post(hook, tmp_path, 7, attempts=3, shape="object", dead_letters=tmp_path / "letters" / "dead.jsonl")
     assert [(one["status"], one["attempts"], one["body"]) for one in letters(sink)] == [(502, 3, {"t": 7})]
     assert not hook.taken
     assert sink.dead_letters == tmp_path / "letters" / "dead.jsonl"
+    assert f"502 no more; requests that are not taken are kept in {sink.dead_letters}" in capsys.readouterr().err
 
 
 def test_one_object_a_request(hook: Webhook, tmp_path: Path) -> None:

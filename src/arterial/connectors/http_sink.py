@@ -6,6 +6,7 @@ import json
 import os
 import random
 import ssl
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -89,6 +90,7 @@ class HttpSink(DriverSink):
         self.dead_letters, self.authorization_env = Path(dead_letters), authorization_env
         self._in_checkpoint = not dead_letters
         self._connection: HTTPConnection | None = None
+        self._reported = False
 
     def bind(self, output: str, stream: Stream, folder: Path) -> HttpSink:
         """Check what can be checked without a request."""
@@ -139,6 +141,10 @@ class HttpSink(DriverSink):
         line = json.dumps(letter).encode()[:-1] + b', "body": ' + body + b"}\n"
         with writing(self.dead_letters), self.dead_letters.open("ab") as file:
             file.write(line)
+        if not self._reported:
+            self._reported = True
+            said = f"{self._where}: {reply.status or ''} {reply.text}".rstrip()
+            sys.stderr.write(f"{said}; requests that are not taken are kept in {self.dead_letters}\n")
 
     def _request(self, key: str, body: bytes) -> _Reply:
         headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "arterial"}
