@@ -57,7 +57,6 @@ def test_a_killed_driver_leaves_each_tuple_once(tmp_path: Path) -> None:
         *("--sink", "alerts=sqlite:///base.db?table=alerts", "--sink", "slow=slow.csv?grow"),
     ]
     with (tmp_path / "log").open("wb") as log:
-        # In a session of its own: Spark's processes end their group when the driver is gone.
         process = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log, start_new_session=True)
     until = time.monotonic() + 400
     while not _rows(tmp_path, "alerts"):
