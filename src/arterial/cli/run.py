@@ -174,7 +174,7 @@ def _sources(network: NetworkValue, given: list[str], speed: float | None) -> di
     """What each source reads, at the speed that was asked for."""
     from dataclasses import replace
 
-    from arterial.connectors.file_source import FileSource
+    from arterial.connectors.files.source import FileSource
     from arterial.connectors.uri import source_from
     from arterial.engine.run.binding import first_port
 

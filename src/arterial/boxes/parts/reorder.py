@@ -19,7 +19,7 @@ def reorder(train: Train, state: State, time: str, disorder: int) -> tuple[Train
     highest, promised = (
         (BEGIN + disorder, BEGIN) if clock is None else (int(clock["highest"][0]), int(clock["promised"][0]))
     )
-    tuples, late = _split_late(train.tuples, time, highest, promised, disorder)
+    tuples, late = split_late(train.tuples, time, highest, promised, disorder)
     arrived = instants(tuples, time)
     if len(arrived):
         highest = max(highest, int(arrived.max()))
@@ -43,9 +43,10 @@ def reorder(train: Train, state: State, time: str, disorder: int) -> tuple[Train
     return Train(merged, through), Train(late, unordered_through(promised))
 
 
-def _split_late(
+def split_late(
     tuples: pl.DataFrame, time: str, highest: int, promised: int, disorder: int
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tuples that are in time, and the late ones: by the highest time before each, or by what was promised."""
     timeless = tuples[time].is_null()
     times = tuples[time].cast(pl.Int64).fill_null(BEGIN).to_numpy() if timeless.any() else instants(tuples, time)
     before = np.maximum.accumulate(np.concatenate([[highest], times]))[:-1]
