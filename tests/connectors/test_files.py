@@ -114,7 +114,7 @@ def test_disorder_and_late_rows(tmp_path: Path) -> None:
     assert ordered == [(3, 2), (5, 1), (5, 6), (7, 4), (9, 7)]
     assert late == [(None, 3), (4, 5)]
     assert source.notices == (
-        "source 'in': 2 tuple(s) are late or have no time; they leave by its port 'late'; "
+        "source 'in': 2 tuple(s) are late or have no time: they leave by port 'late'; "
         "a disorder of 3 takes them all in",
     )
     pl.DataFrame(rows, schema=SCHEMA.polars(), orient="row").write_parquet(tmp_path / "a.parquet")

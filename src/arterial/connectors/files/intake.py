@@ -176,7 +176,7 @@ class Intake:
             )
         if lost:
             self.notices.append(
-                f"source {self.request.name!r}: {lost:,} tuple(s) are late or have no time; they leave by its port 'late'"
+                f"source {self.request.name!r}: {lost:,} tuple(s) are late or have no time: they leave by port 'late'"
                 + (f"; a disorder of {_duration(self.behind, self.request)} takes them all in" if self.behind else "")
             )
 
