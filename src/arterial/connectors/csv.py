@@ -35,7 +35,7 @@ class Texts:
     """The rows of a file with the number of each one's line, and the lines that cannot be rows."""
 
     rows: pl.DataFrame
-    lines: Sequence[int]
+    lines: Sequence[int] | Array
     rejects: Sequence[Reject] = ()
 
 
@@ -154,7 +154,7 @@ def read_texts(path: Path, *, lossy: bool = False) -> Texts:
         raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from None
     if not parts:
         return Texts(pl.DataFrame(schema=types), [])
-    return Texts(pl.concat(parts), [int(n) for n in np.concatenate(numbers)], rejects)
+    return Texts(pl.concat(parts), np.concatenate(numbers), rejects)
 
 
 def record_blocks(

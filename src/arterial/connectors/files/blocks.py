@@ -95,7 +95,7 @@ def _judge_csv(
         records, rejects = _only_utf8(records)
         rows = read_records(records, header, texts)
         assert rows is not None
-    fits, unfit = _judge(Texts(rows, records.lines.tolist()), schema, options, place, records.text)
+    fits, unfit = _judge(Texts(rows, records.lines), schema, options, place, records.text)
     return fits, [*rejects, *unfit]
 
 
