@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from arterial import Network
 from arterial.cli.main import app
-from arterial.connectors.files.inspect import inspect_file
+from arterial.connectors.files.inspection import inspect_file
 from arterial.errors import DataError
 
 CSV = (

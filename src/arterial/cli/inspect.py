@@ -25,7 +25,7 @@ def inspect(
 
     Example: arterial inspect reports.csv
     """
-    from arterial.connectors.files.inspect import inspect_file
+    from arterial.connectors.files.inspection import inspect_file
     from arterial.connectors.values import TimeOptions
 
     found = inspect_file(file, time=time, options=TimeOptions(time_unit, timezone))
