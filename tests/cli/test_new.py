@@ -18,6 +18,7 @@ def _run(*words: object, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.thorough
 def test_the_project_works(tmp_path: Path) -> None:
     made = _run("arterial", "new", "my-roads", folder=tmp_path)
     assert made.returncode == 0, made.stderr

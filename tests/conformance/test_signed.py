@@ -56,6 +56,7 @@ BOXES: dict[str, Draw] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("box", BOXES)
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**30), valid=st.booleans(), length=st.integers(0, 40))

@@ -51,6 +51,7 @@ def test_a_program_imports_only_the_face() -> None:
     assert ours == {"arterial", "arterial.moving", "arterial.sql", "arterial.testing"}
 
 
+@pytest.mark.thorough
 def test_a_program_has_strict_types(tmp_path: Path) -> None:
     words = ["--strict", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path)]
     wrong = tmp_path / "wrong.py"

@@ -35,6 +35,7 @@ MEETING = NetworkValue(
 SEQUENCE = chain(Enter("in"), Keep("keep"), Running("sum"), Add("add"), Leave("out"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("network", [TWICE, MEETING, SEQUENCE], ids=lambda n: n.boxes[2].name)
 def test_shards_and_cuts_do_not_matter(network: NetworkValue) -> None:
     tuples = numbers(400)

@@ -43,6 +43,7 @@ def test_stream_and_interpreter_agree_on_jams(name: str) -> None:
         _same(given, answer(events, (), (), profile(name)), f"jam {seed}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PROFILES)
 def test_the_state_does_not_depend_on_what_workers_remember(name: str) -> None:
     for seed in range(6):
@@ -50,6 +51,7 @@ def test_the_state_does_not_depend_on_what_workers_remember(name: str) -> None:
     check_state(table_of(jam(1)), profile(name), shards=2, cuts=random.Random(3))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PROFILES)
 def test_all_three_agree_with_history(name: str, tmp_path: Path) -> None:
     told = [all_three(seed, small(name), tmp_path) for seed in range(CITIES_WITH_HISTORY)]

@@ -194,6 +194,7 @@ streams = st.tuples(
 ).map(lambda parts: (parts[1].join(parts[0]) + parts[1] * parts[2]).encode())
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(streams, st.integers(0, 6), st.lists(st.integers(0, 10_000), max_size=6).map(tuple), st.booleans())
 def test_any_stream_cut_anywhere_is_cleaned_as_line_by_line(

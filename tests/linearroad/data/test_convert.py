@@ -150,6 +150,7 @@ def test_a_named_pipe_is_read_to_its_end(flat: Path, tmp_path: Path) -> None:
     assert written.result() == flat.stat().st_size
 
 
+@pytest.mark.thorough
 def test_too_many_expressways_for_this_machine_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "many.csv").write_bytes(text_of([report(1, xway, xway=xway) for xway in range(100)]))
     script = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); {COMMAND}"
@@ -191,6 +192,7 @@ def run_as_user(script: str, *arguments: str, **options: object) -> subprocess.C
 COMMAND = "import sys; sys.argv[0] = 'arterial'; from arterial.cli.main import main; main()"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_a_file_that_may_not_grow_is_a_clear_error(flat: Path, tmp_path: Path, form: str) -> None:
     """As on a full disk: the system refuses to write more."""
@@ -229,6 +231,7 @@ def test_a_full_disk_is_a_clear_error(flat: Path, tiny_disk: Path, form: str) ->
     assert [path.name for path in tiny_disk.iterdir()] == ["other"]
 
 
+@pytest.mark.thorough
 def test_no_permission_is_a_clear_error(flat: Path, tmp_path: Path) -> None:
     """Root may do anything, so a child that is root becomes nobody first."""
     locked, secret = tmp_path / "locked", tmp_path / "secret.csv"

@@ -149,6 +149,7 @@ def test_spark_finds_the_same(tmp_path: Path, spark: object, monkeypatch: pytest
     assert told[-1] == 20
 
 
+@pytest.mark.thorough
 def test_the_page_tells_everything(tmp_path: Path) -> None:
     (tmp_path / "events.csv").write_bytes(text_of(drive_along(60, 600)) + b"junk\n")
     page = page_of(describe(open_data(tmp_path / "events.csv"))).html()
@@ -166,6 +167,7 @@ def test_the_page_tells_everything(tmp_path: Path) -> None:
     assert "Tolls eastbound" in page
 
 
+@pytest.mark.thorough
 def test_the_command_prints_pictures_and_writes_the_page(tmp_path: Path) -> None:
     path = tmp_path / "events.csv"
     path.write_bytes(text_of(drive_along(60, 600)))

@@ -166,6 +166,7 @@ def test_the_seed_decides_and_neither_cores_nor_pieces(
     assert pa.parquet.read_table(tmp_path / "tolls.parts") != pa.parquet.read_table(made[0] / "tolls.parquet")
 
 
+@pytest.mark.thorough
 def test_csv_holds_the_same_rows(tmp_path: Path) -> None:
     tables = {}
     for form in ("parquet", "csv"):

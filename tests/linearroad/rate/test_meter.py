@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from arterial.linearroad.rate.meter import Meter, machine
 
 BUSY = """
@@ -14,6 +16,7 @@ subprocess.run([sys.executable, "-c", child], check=True)
 """
 
 
+@pytest.mark.thorough
 def test_children_count_too() -> None:
     process = subprocess.Popen([sys.executable, "-c", BUSY])
     meter = Meter(process.pid)

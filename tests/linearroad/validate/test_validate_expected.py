@@ -13,7 +13,8 @@ from arterial.linearroad.validate.expected.expected import Expectation, expected
 from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import generate, small, table_of
 
-CITIES = 300
+FEW_CITIES = 20
+CITIES = 200
 MORE_CITIES = 3000
 
 
@@ -51,7 +52,13 @@ def test_case(case: Case) -> None:
 @pytest.mark.parametrize("balance_at", ["request", "last_notice"])
 @pytest.mark.parametrize("name", ["spec", "walmart", "thesis2003"])
 def test_agrees_with_the_interpreter(name: str, balance_at: str) -> None:
-    _agree(range(CITIES if balance_at == "request" else CITIES // 5), name, balance_at)
+    _agree(range(FEW_CITIES), name, balance_at)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["spec", "walmart", "thesis2003"])
+def test_agrees_with_the_interpreter_on_many_cities(name: str) -> None:
+    _agree(range(FEW_CITIES, CITIES), name, "request")
 
 
 @pytest.mark.slow

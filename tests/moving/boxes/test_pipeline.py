@@ -16,6 +16,8 @@ from arterial.testing import check_network, run
 
 Rows = list[dict[str, Any]]
 
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2))]
+
 COLUMNS = {"time": int, "object": int, "x": float, "y": float, "type": str, "speed": int}
 
 
@@ -72,31 +74,31 @@ def drawn(query: str, *, is_signed: bool = False, **options: Any) -> Network:
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("options", [{}, {"timeout": 5}, {"moves": True, "timeout": 3}])
-def test_on_reports(query: str, options: dict[str, Any]) -> None:
-    for seed in range(3):
-        check_network(drawn(query, **options), {"s": reports(seed)}, trains=20, seed=seed)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_on_reports(query: str, options: dict[str, Any], seed: int) -> None:
+    check_network(drawn(query, **options), {"s": reports(seed)}, trains=20, seed=seed)
 
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("moves", [False, True])
-def test_on_signed_streams(query: str, moves: bool) -> None:
-    for seed in range(3):
-        net = drawn(query, is_signed=True, moves=moves)
-        check_network(net, {"s": signed(reports(seed), seed)}, trains=20, seed=seed)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_on_signed_streams(query: str, moves: bool, seed: int) -> None:
+    net = drawn(query, is_signed=True, moves=moves)
+    check_network(net, {"s": signed(reports(seed), seed)}, trains=20, seed=seed)
 
 
 @pytest.mark.parametrize("query", ["moving", "moving_knn"])
 @pytest.mark.parametrize("is_signed", [False, True])
 @pytest.mark.parametrize("timeout", [None, 4])
-def test_the_focal_object_on_a_stream_of_its_own(query: str, is_signed: bool, timeout: int | None) -> None:
-    for seed in range(3):
-        net = Network("n")
-        columns = COLUMNS | ({"sign": "int8"} if is_signed else {})
-        focals = net.source("f", columns, signed=is_signed)
-        QUERIES[query](net.source("s", COLUMNS), focals=focals, timeout=timeout).output("o")
-        positions = reports(seed + 50, objects=4)
-        arrivals = {"s": reports(seed), "f": signed(positions, seed) if is_signed else positions}
-        check_network(net, arrivals, trains=20, seed=seed)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_focal_object_on_a_stream_of_its_own(query: str, is_signed: bool, timeout: int | None, seed: int) -> None:
+    net = Network("n")
+    columns = COLUMNS | ({"sign": "int8"} if is_signed else {})
+    focals = net.source("f", columns, signed=is_signed)
+    QUERIES[query](net.source("s", COLUMNS), focals=focals, timeout=timeout).output("o")
+    positions = reports(seed + 50, objects=4)
+    arrivals = {"s": reports(seed), "f": signed(positions, seed) if is_signed else positions}
+    check_network(net, arrivals, trains=20, seed=seed)
 
 
 @pytest.mark.parametrize("query", ["region", "moving_knn"])

@@ -102,12 +102,14 @@ def test_small_cities(name: str) -> None:
     assert seen.min() > 10, "these cities test something"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PROFILES)
 def test_jams(name: str) -> None:
     seen = np.array([check(jam(seed), profile(name), seed) for seed in range(12)]).sum(axis=0)
     assert seen.min() > 10, "these cities test something"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PROFILES)
 def test_balances_at_the_last_notice(name: str) -> None:
     for seed in range(20):

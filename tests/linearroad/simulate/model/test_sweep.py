@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,6 +98,7 @@ def drive_and_look(options: Settings, *, accidents: bool = True) -> list[dict[st
     return looks
 
 
+@pytest.mark.thorough
 def test_nobody_jumps_on_a_dense_road_with_accidents() -> None:
     options = Settings(seconds=1400, density=2.0)
     looks = drive_and_look(options)
