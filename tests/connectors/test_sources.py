@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arterial.connectors.file_source import FileSource
+from arterial.connectors.files.source import FileSource
 from arterial.connectors.source import Ask, Part, Progress
 from arterial.errors import DataError
 from arterial.network.schema import Schema

@@ -65,6 +65,13 @@ class Source(ABC):
     ordered: ClassVar[bool] = True
     """Whether its tuples come in the order of their time. If not, the network's source box puts them in order."""
 
+    def allow(self, disorder: int) -> Source:
+        """This source, with the source box's `disorder` in units of its time; asked before `bind`.
+
+        An ordered source that reads late tuples gives them in `read_trains`, as `Train.late`.
+        """
+        return self
+
     def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Source:
         """This source, checked and made ready for a source box; `folder` may keep files. Runs once, at the start."""
         return self

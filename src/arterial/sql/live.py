@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from arterial.connectors.file_sink import FileSink
-from arterial.connectors.file_source import FileSource
+from arterial.connectors.files.source import FileSource
 from arterial.engine.host.inprocess import InProcess
 from arterial.errors import MachineError
 from arterial.network.box import SIGN, Stream

@@ -53,7 +53,9 @@ def bind_sources(network: NetworkValue, sources: Mapping[str, Any], folder: Path
     for name, source in sources.items():
         if isinstance(source, Source):
             stream = network.streams[first_port(network, name)]
-            bound[name] = source.bind(name, stream.schema, stream.time, folder)
+            allowed = getattr(network.box(name), "disorder", 0)
+            disorder = units(allowed, stream.schema[stream.time], "disorder", least=0)
+            bound[name] = source.allow(disorder).bind(name, stream.schema, stream.time, folder)
     return bound
 
 

@@ -6,6 +6,7 @@ Nothing survives its end: it keeps no checkpoint and begins from the start every
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -77,6 +78,8 @@ class LocalRun(Run):
         self._folder = make_folder(checkpoint)
         self.checkpoint = self._folder.parent
         try:
+            # A local run begins from the start, so what an earlier one took in of its sources is not its own.
+            shutil.rmtree(self._folder / "sources", ignore_errors=True)
             self._sources = bind_sources(network, sources, self._folder)
             self._sinks = bind_sinks(network, sinks, self._folder)
             self.plan = plan_run(network, settings.shards or _cores(), self._sources)
