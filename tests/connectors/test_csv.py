@@ -72,7 +72,7 @@ def test_as_python_writes_it_however_it_is_cut(rows: list[tuple[str, str]], size
     got = []
     before, blocks.BLOCK_BYTES = blocks.BLOCK_BYTES, size
     try:
-        for records, bad, _, _ in record_blocks(file, header, "x"):
+        for records, bad, _, _ in record_blocks(file, header):
             assert not bad
             got += [records.text(place) for place in range(len(records.starts))]
     finally:

@@ -32,7 +32,7 @@ ROWS = [(1, 10), (2, 20), (2, 21), (5, 50)]
 def bound(path: Path | str, folder: Path, schema: Schema = SCHEMA, **options: object) -> FileSource:
     disorder = options.pop("disorder", 0)
     source = FileSource(path, **options)  # type: ignore[arg-type]
-    return source.allow(disorder).bind("in", schema, "time", folder)  # type: ignore[arg-type]
+    return source.allow(disorder, signed=False).bind("in", schema, "time", folder)  # type: ignore[arg-type]
 
 
 def read_all(

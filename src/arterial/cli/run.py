@@ -216,7 +216,8 @@ def _bindings(network: NetworkValue, given: list[str]) -> dict[str, str]:
 
 def _watch(running: Run, as_json: bool) -> bool:
     """Show its progress until it is over; whether it was stopped by a signal."""
-    for notice in running.notices:
+    said = running.notices
+    for notice in said:
         sys.stderr.write(notice + "\n")
     asked: list[int] = []
 
@@ -236,6 +237,9 @@ def _watch(running: Run, as_json: bool) -> bool:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    for notice in running.notices:
+        if notice not in said:
+            sys.stderr.write(notice + "\n")
     return bool(asked)
 
 

@@ -24,9 +24,12 @@ from arterial.errors import DataError
 BLOCK_BYTES = 16 * 1024 * 1024
 LONGEST_QUOTED = 1024 * 1024
 """A quote that is not closed for so many bytes was none."""
-LONGEST_LINE = 256 * 1024 * 1024
+LONGEST_LINE = 32 * 1024 * 1024
+"""A longer line is set aside; only its beginning is kept."""
+_KEPT = 200
 
 _UNCLOSED = -1
+_NONE = np.empty(0, np.int64)
 _DELIMITERS = ",;\t|"
 
 
@@ -71,9 +74,11 @@ class Records:
         return Records(kept, begins, begins + sizes, self.lines[places], self.has_odd_quotes)
 
 
-def read_header(file: BinaryIO, where: str) -> Header:
-    """Read the first line."""
+def read_header(file: BinaryIO, where: str, *, ends: bool = True) -> Header | None:
+    """Read the first line; None if it is not all there yet, of a file that grows."""
     line = file.readline(LONGEST_QUOTED)
+    if not ends and not line.endswith(b"\n"):
+        return None
     text = line.decode("utf-8-sig", errors="replace").strip("\r\n")
     if not text.strip():
         raise DataError(f"{where}: is empty; expected a line with the names of the columns, then rows")
@@ -140,9 +145,10 @@ def read_texts(path: Path, *, lossy: bool = False) -> Texts:
     try:
         with path.open("rb") as file:
             header = read_header(file, str(path))
+            assert header is not None
             types: dict[str, pl.DataType] = dict.fromkeys(header.names, pl.String())
             line = 2
-            for records, bad, _, passed in record_blocks(file, header, str(path)):
+            for records, bad, _, passed in record_blocks(file, header):
                 rows = read_records(records, header, types, lossy=lossy)
                 if rows is None:
                     raise DataError(f"{path}: cannot be read as CSV: bytes that are not UTF-8")
@@ -158,12 +164,15 @@ def read_texts(path: Path, *, lossy: bool = False) -> Texts:
 
 
 def record_blocks(
-    file: BinaryIO, header: Header, where: str, *, ends: bool = True
+    file: BinaryIO, header: Header, *, ends: bool = True, size: int = 0
 ) -> Iterator[tuple[Records, list[Reject], int, int]]:
     """Records of a stream behind its header, those with a wrong number of fields, and how many bytes and lines."""
-    for data, final, use in whole_lines(file, where, ends):
-        records, bad, used, passed = split_records(data, header, final=final)
-        use(used)
+    for lines in whole_lines(file, ends=ends, size=size):
+        if lines.too_long:
+            yield Records(b"", _NONE, _NONE, _NONE, False), [lines.reject()], lines.too_long, 1
+            continue
+        records, bad, used, passed = split_records(lines.data, header, final=lines.final)
+        lines.use(used)
         if used:
             yield records, bad, used, passed
 
@@ -197,20 +206,48 @@ def judged(
     return ~bad, rejects
 
 
-def whole_lines(file: BinaryIO, where: str, ends: bool) -> Iterator[tuple[bytes, bool, Callable[[int], None]]]:
-    """Blocks of a stream, whether each is the last, and how to say how much of it was used; the rest comes again."""
-    rest = b""
-    last = False
+@dataclass(frozen=True)
+class Lines:
+    """The next bytes of a stream. Who takes whole lines of them says with `use` how many; the rest comes again."""
+
+    data: bytes
+    final: bool
+    use: Callable[[int], None]
+    too_long: int = 0
+    """If more than 0, the data is only the beginning of one line of so many bytes."""
+
+    def reject(self) -> Reject:
+        """The line that is too long."""
+        reason = f"has {self.too_long:,} bytes, expected at most {LONGEST_LINE:,}"
+        return Reject(0, reason, self.data.decode("utf-8", errors="replace"))
+
+
+def whole_lines(file: BinaryIO, *, ends: bool = True, size: int = 0) -> Iterator[Lines]:
+    """A stream in blocks of about `size` bytes. Without `ends` a last line without its end is left."""
+    rest, last = b"", False
     while not last:
-        more = file.read(BLOCK_BYTES)
+        more = file.read(size or BLOCK_BYTES)
         data, last = rest + more, not more
         if not data or (last and not ends):
             return
         used: list[int] = []
-        yield data, last, used.append
+        yield Lines(data, last, used.append)
         rest = data[used[0] :]
         if len(rest) > LONGEST_LINE:
-            raise DataError(f"{where}: a line is longer than {LONGEST_LINE:,} bytes; expected lines of CSV or JSON")
+            start, length, rest = rest[:_KEPT], *_pass_line(file, rest)
+            if length or ends:
+                yield Lines(start, False, used.append, length or LONGEST_LINE)
+
+
+def _pass_line(file: BinaryIO, rest: bytes) -> tuple[int, bytes]:
+    """Read on to the end of a line: its length, 0 if the stream ends before; and what was read of the next."""
+    length = 0
+    while (end := rest.find(b"\n")) < 0:
+        length += len(rest)
+        rest = file.read(BLOCK_BYTES)
+        if not rest:
+            return 0, b""
+    return length + end + 1, rest[end + 1 :]
 
 
 def _read_one_by_one(

@@ -28,6 +28,9 @@ NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nano
 _SECONDS_BELOW = 1e11
 """A larger number cannot be seconds: they would be after the year 5000."""
 
+_FIRST = 1000
+"""So many numbers are looked at."""
+
 _BAD, _NAIVE, _WITH_ZONE = 0, 1, 2
 
 
@@ -67,9 +70,9 @@ def times_of_numbers(numbers: pl.Series, unit: str | None, *, exact: pl.Series |
 
 
 def unit_of(numbers: pl.Series) -> str | None:
-    """The unit that numbers of their size must have: `s`, `ms`, `us` or `ns`; None if there are none."""
+    """The unit that the first numbers must have by their size: `s`, `ms`, `us` or `ns`; None if there are none."""
     numbers = numbers.str.strip_chars().cast(pl.Float64, strict=False) if numbers.dtype == pl.String else numbers
-    sizes = numbers.drop_nulls().abs()
+    sizes = numbers.drop_nulls().head(_FIRST).abs()
     largest = sizes.max()
     if largest is None or not isinstance(largest, int | float) or not np.isfinite(largest):
         return None

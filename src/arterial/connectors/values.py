@@ -50,7 +50,7 @@ def expected_text(kind: Type) -> str:
 
 
 def from_columns(rows: pl.DataFrame, schema: Schema, options: TimeOptions) -> pl.DataFrame:
-    """Typed columns, which `frames.check_columns` found to fit, as those of a schema."""
+    """Typed columns, which `frames.check_columns` found to fit, as those of a schema; null where one is too large."""
     return pl.DataFrame([_from_column(rows[column.name], column.type, options) for column in schema])
 
 
@@ -72,10 +72,12 @@ def _from_column(values: pl.Series, kind: Type, options: TimeOptions) -> pl.Seri
         numbers = values.cast(pl.Float64)
         exact = values if values.dtype.is_integer() else None
         return times_of_numbers(numbers, options.unit_of(values.name), exact=exact)
+    if kind is Type.TIMESTAMP and values.dtype == pl.Date:
+        values = values.cast(pl.Datetime("us"))
     if kind is Type.TIMESTAMP and isinstance(values.dtype, pl.Datetime):
         if values.dtype.time_zone:
             values = values.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         elif options.timezone not in (None, "UTC"):
             here = values.dt.replace_time_zone(options.timezone, ambiguous="earliest", non_existent="null")
             values = here.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return values.cast(kind.polars)
+    return values.cast(kind.polars, strict=False)

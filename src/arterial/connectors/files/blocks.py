@@ -8,16 +8,20 @@ from functools import partial
 
 import polars as pl
 
+from arterial.connectors import csv
 from arterial.connectors.csv import Header, Records, Texts, judged, read_header, read_records, record_blocks
-from arterial.connectors.files.columnar import columns_of, row_blocks
+from arterial.connectors.files.columnar import BLOCK_ROWS, columns_of, row_blocks
 from arterial.connectors.files.find import CSV, DataFile
 from arterial.connectors.files.json_lines import text_blocks
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import Reject
-from arterial.connectors.times import NAMES, unit_of
+from arterial.connectors.times import unit_of
 from arterial.connectors.values import TimeOptions, expected_text, from_columns, from_texts, wrong_values
 from arterial.errors import DataError, near
 from arterial.network.schema import Schema, Type
+
+LEAST_BYTES = 64 * 1024
+"""Blocks are never smaller, however many files are read side by side."""
 
 
 @dataclass
@@ -26,15 +30,9 @@ class Place:
 
     bytes: int = 0
     lines: int = 0
+    """Lines of text, or rows of Parquet or Arrow."""
     units: dict[str, str] = field(default_factory=dict)
     """The unit of numbers in columns of timestamps."""
-
-    def notice(self, file: DataFile, options: TimeOptions) -> str | None:
-        """What the user should know about it."""
-        if options.unit or not self.units:
-            return None
-        said = ", ".join(f"{name} as {NAMES[unit]}" for name, unit in self.units.items())
-        return f"{file.path}: numbers are read since 1970: {said}; time_unit says otherwise"
 
 
 @dataclass(frozen=True)
@@ -45,57 +43,79 @@ class Block:
     rejects: list[Reject]
 
 
-def read_blocks(
-    file: DataFile, schema: Schema, options: TimeOptions, place: Place, *, ends: bool = True
-) -> Iterator[Block]:
-    """The rows of a file behind a place, which moves on with each block.
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read: as what, how its times are written, and in which share of the usual size of a block."""
 
-    Without `ends` a last line without its end is left for later.
-    """
+    schema: Schema
+    options: TimeOptions
+    ends: bool = True
+    """Whether the file is all there. If not, a last line without its end is left for later."""
+    share: int = 1
+
+    @property
+    def block_bytes(self) -> int:
+        """About so many bytes of text make a block."""
+        return max(csv.BLOCK_BYTES // self.share, min(LEAST_BYTES, csv.BLOCK_BYTES))
+
+    @property
+    def block_rows(self) -> int:
+        """So many rows of Parquet or Arrow make a block."""
+        return max(BLOCK_ROWS // self.share, 1000)
+
+
+def read_blocks(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
+    """The rows of a file behind a place, which moves on with each block."""
     if not file.is_text:
-        yield from _read_columnar(file, schema, options, place)
+        yield from _read_columnar(file, reading, place)
         return
     try:
-        yield from (_read_csv if file.kind == CSV else _read_json)(file, schema, options, place, ends)
+        yield from (_read_csv if file.kind == CSV else _read_json)(file, reading, place)
     except OSError as fault:
         raise DataError(f"{file.path}: cannot be read as {file.kind}: {fault.strerror or fault}") from None
 
 
-def _read_columnar(file: DataFile, schema: Schema, options: TimeOptions, place: Place) -> Iterator[Block]:
+def _read_columnar(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
+    schema = reading.schema
     check_columns(columns_of(file), schema, str(file.path), numbers_are_times=True)
-    for rows in row_blocks(file, schema.names):
-        yield Block(from_columns(rows, schema, recognise(rows, schema, options, place)), [])
+    for rows in row_blocks(file, schema.names, place.lines, reading.block_rows):
+        values = from_columns(rows, schema, _recognise(rows, reading, place))
+        values, rejects = _only_fitting(Texts(rows, range(rows.height)), values, schema)
+        rejects = _numbered(rejects, place)
+        place.lines += rows.height
+        yield Block(values, rejects)
 
 
-def _read_csv(file: DataFile, schema: Schema, options: TimeOptions, place: Place, ends: bool) -> Iterator[Block]:
+def _read_csv(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
     with file.open() as stream:
-        header = read_header(stream, str(file.path))
-        _check_names(file, header.names, schema)
+        header = read_header(stream, str(file.path), ends=reading.ends)
+        if header is None:
+            return
+        _check_names(file, header.names, reading.schema)
         if place.bytes:
             stream.seek(place.bytes)
         else:
             place.bytes, place.lines = header.size, 1
-        for records, bad, used, passed in record_blocks(stream, header, str(file.path), ends=ends):
-            rows, unfit = _judge_csv(records, header, schema, options, place)
-            rejects = [reject._replace(line=reject.line + place.lines + 1) for reject in sorted([*bad, *unfit])]
+        for records, bad, used, passed in record_blocks(stream, header, ends=reading.ends, size=reading.block_bytes):
+            rows, unfit = _judge_csv(records, header, reading, place)
+            rejects = _numbered([*bad, *unfit], place)
             place.bytes += used
             place.lines += passed
             yield Block(rows, rejects)
 
 
-def _judge_csv(
-    records: Records, header: Header, schema: Schema, options: TimeOptions, place: Place
-) -> tuple[pl.DataFrame, list[Reject]]:
+def _judge_csv(records: Records, header: Header, reading: Reading, place: Place) -> tuple[pl.DataFrame, list[Reject]]:
     """Read what has a type as that type, which is fast; if some text does not fit, all as texts."""
-    texts: dict[str, pl.DataType] = {column.name: pl.String() for column in schema}
-    types = {c.name: pl.String() if c.type in (Type.TIMESTAMP, Type.BOOL) else c.type.polars for c in schema}
+    texts: dict[str, pl.DataType] = {column.name: pl.String() for column in reading.schema}
+    by_text = (Type.TIMESTAMP, Type.BOOL)
+    types = {c.name: pl.String() if c.type in by_text else c.type.polars for c in reading.schema}
     rows = read_records(records, header, types)
     rejects: list[Reject] = []
     if rows is None:
         records, rejects = _only_utf8(records)
         rows = read_records(records, header, texts)
         assert rows is not None
-    fits, unfit = _judge(Texts(rows, records.lines), schema, options, place, records.text)
+    fits, unfit = _judge(Texts(rows, records.lines), reading, place, records.text)
     return fits, [*rejects, *unfit]
 
 
@@ -116,13 +136,14 @@ def _only_utf8(records: Records) -> tuple[Records, list[Reject]]:
     return records.only(good), rejects
 
 
-def _read_json(file: DataFile, schema: Schema, options: TimeOptions, place: Place, ends: bool) -> Iterator[Block]:
+def _read_json(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
     with file.open() as stream:
         if place.bytes:
             stream.seek(place.bytes)
-        for texts, lines, used, passed in text_blocks(stream, schema.names, str(file.path), ends=ends):
-            rows, unfit = _judge(texts, schema, options, place, partial(_line, lines))
-            rejects = [r._replace(line=r.line + place.lines + 1) for r in sorted([*texts.rejects, *unfit])]
+        blocks = text_blocks(stream, reading.schema.names, ends=reading.ends, size=reading.block_bytes)
+        for texts, lines, used, passed in blocks:
+            rows, unfit = _judge(texts, reading, place, partial(_line, lines))
+            rejects = _numbered([*texts.rejects, *unfit], place)
             place.bytes += used
             place.lines += passed
             yield Block(rows, rejects)
@@ -132,25 +153,37 @@ def _line(lines: list[bytes], place: int) -> str:
     return lines[place].decode("utf-8", errors="replace").strip()
 
 
+def _numbered(rejects: list[Reject], place: Place) -> list[Reject]:
+    """Rejects of a block with the numbers of their lines in the file."""
+    return [reject._replace(line=reject.line + place.lines + 1) for reject in sorted(rejects)]
+
+
 def _judge(
-    texts: Texts, schema: Schema, options: TimeOptions, place: Place, text_of: Callable[[int], str]
+    texts: Texts, reading: Reading, place: Place, text_of: Callable[[int], str]
 ) -> tuple[pl.DataFrame, list[Reject]]:
-    values = from_texts(texts.rows, schema, recognise(texts.rows, schema, options, place))
-    wrong = wrong_values(texts.rows, values)
+    values = from_texts(texts.rows, reading.schema, _recognise(texts.rows, reading, place))
+    return _only_fitting(texts, values, reading.schema, text_of)
+
+
+def _only_fitting(
+    found: Texts, values: pl.DataFrame, schema: Schema, text_of: Callable[[int], str] | None = None
+) -> tuple[pl.DataFrame, list[Reject]]:
+    """Without the rows of which a value was there and is null now, because it is not of its type."""
+    wrong = wrong_values(found.rows, values)
     if not any(wrong[name].any() for name in wrong.columns):
         return values, []
-    fits, unfit = judged(texts, wrong, lambda name, value: expected_text(schema[name]), text_of)
+    fits, unfit = judged(found, wrong, lambda name, value: expected_text(schema[name]), text_of)
     return values.filter(fits), unfit
 
 
-def recognise(rows: pl.DataFrame, schema: Schema, options: TimeOptions, place: Place) -> TimeOptions:
+def _recognise(rows: pl.DataFrame, reading: Reading, place: Place) -> TimeOptions:
     """The options with the units of the numbers that stand in columns of timestamps; the first numbers decide."""
-    for column in schema:
-        known = column.type is not Type.TIMESTAMP or options.unit or column.name in place.units
+    for column in reading.schema:
+        known = column.type is not Type.TIMESTAMP or reading.options.unit or column.name in place.units
         kind = rows.schema[column.name]
         if not known and (kind == pl.String or kind.is_numeric()) and (unit := unit_of(rows[column.name])):
             place.units[column.name] = unit
-    return replace(options, recognised=dict(place.units))
+    return replace(reading.options, recognised=dict(place.units))
 
 
 def _check_names(file: DataFile, names: tuple[str, ...], schema: Schema) -> None:

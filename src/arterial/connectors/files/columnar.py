@@ -23,7 +23,10 @@ def columns_of(file: DataFile) -> Mapping[str, pl.DataType]:
 
 def rows_in(file: DataFile) -> int:
     """How many rows a file has."""
-    return int(_scan(file.path, file.kind).select(pl.len()).collect().item())
+    try:
+        return int(_scan(file.path, file.kind).select(pl.len()).collect().item())
+    except (pl.exceptions.PolarsError, OSError) as trouble:
+        raise DataError(f"{file.path}: cannot be read as {file.kind}: {_first_line(trouble)}") from None
 
 
 def read_rows(path: Path, kind: str, begin: int, count: int, columns: tuple[str, ...]) -> pl.DataFrame:
@@ -34,10 +37,12 @@ def read_rows(path: Path, kind: str, begin: int, count: int, columns: tuple[str,
         raise DataError(f"{path}: cannot be read as {kind}: {_first_line(trouble)}") from None
 
 
-def row_blocks(file: DataFile, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
-    """All rows of a file, some at a time."""
-    for begin in range(0, rows_in(file), BLOCK_ROWS):
-        yield read_rows(file.path, file.kind, begin, BLOCK_ROWS, columns)
+def row_blocks(
+    file: DataFile, columns: tuple[str, ...], begin: int = 0, size: int = BLOCK_ROWS
+) -> Iterator[pl.DataFrame]:
+    """The rows of a file from one on, some at a time."""
+    for first in range(begin, rows_in(file), size):
+        yield read_rows(file.path, file.kind, first, size, columns)
 
 
 def _scan(path: Path, kind: str) -> pl.LazyFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import io
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,6 @@ COMPRESSIONS = {"gz": "gzip", "zst": "zstd", "zstd": "zstd", "bz2": "bz2"}
 EXPECTED = "a file of CSV, JSON lines (also .gz, .zst, .bz2), Parquet or Arrow, a folder of them, or a pattern (*.csv)"
 
 _MAGIC = ((b"PAR1", PARQUET), (b"ARROW1", ARROW), (b"{", JSON))
-_ENDS = 65_536
 _BUFFER = 1024 * 1024
 
 
@@ -55,38 +53,25 @@ class DataFile:
             raise DataError(f"{self.path}: cannot be read: {fault.strerror or fault}") from None
 
 
-@dataclass(frozen=True)
-class Fingerprint:
-    """By what it is seen that a file did not change: its size, and its time of change or its first and last bytes."""
-
-    size: int
-    changed: int
-    ends: str
-
-    def fits(self, other: Fingerprint) -> bool:
-        """Whether it is the same content."""
-        return self.size == other.size and (self.changed == other.changed or self.ends == other.ends)
-
-
 def find_files(path: Path, where: str, *, may_be_none: bool = False) -> list[DataFile]:
-    """The files that a path stands for, in the order of their names.
-
-    Of a folder all files of one kind: the first there is of Parquet, Arrow, CSV and JSON lines.
-    """
+    """The files that a path stands for, in the order of their names; all must be of one kind."""
     if path.is_file():
         return [data_file(path.absolute())]
     if path.is_dir():
-        found = [file for file in path.absolute().rglob("*") if file.is_file()]
+        folder = path.absolute()
+        found = [f for f in folder.rglob("*") if f.is_file() and not _is_hidden(f.relative_to(folder)) and _is_known(f)]
     elif glob.has_magic(str(path)):
         found = [Path(file).absolute() for file in glob.glob(str(path), recursive=True) if Path(file).is_file()]  # noqa: PTH207
+        found = [file for file in found if not _is_hidden(Path(file.name))]
     elif may_be_none:
         return []
     else:
         raise DataError(f"{where}: {path} does not exist; expected {EXPECTED}")
-    known = [data_file(f) for f in sorted(found) if not f.name.startswith((".", "_")) and (path.is_dir() <= _known(f))]
-    for kind in (PARQUET, ARROW, CSV, JSON):
-        if some := [file for file in known if file.kind == kind]:
-            return some
+    known = [data_file(file) for file in sorted(found)]
+    if len(kinds := sorted({file.kind for file in known})) > 1:
+        raise DataError(f"{where}: {path} has files of {' and '.join(kinds)}; name those of one kind, as in *.csv")
+    if known:
+        return known
     if may_be_none:
         return []
     if path.is_dir():
@@ -102,26 +87,29 @@ def data_file(path: Path) -> DataFile:
         suffix = stem.rpartition(".")[2]
     kind = SUFFIXES.get(suffix)
     if kind is None:
-        with DataFile(path, CSV, compression).open() as file:
-            first = file.read(8).lstrip(b"\xef\xbb\xbf \r\n")
+        try:
+            with DataFile(path, CSV, compression).open() as file:
+                first = file.read(8).lstrip(b"\xef\xbb\xbf \r\n")
+        except OSError as fault:
+            raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from None
         kind = next((kind for magic, kind in _MAGIC if first.startswith(magic)), CSV)
     if compression and kind in (PARQUET, ARROW):
         raise DataError(f"{path}: {kind} is compressed inside; unpack it with {compression}")
     return DataFile(path, kind, compression)
 
 
-def fingerprint(path: Path, size: int | None = None) -> Fingerprint:
-    """The fingerprint of a file, or of its first bytes."""
-    stat = path.stat()
-    size = stat.st_size if size is None else size
-    with path.open("rb") as file:
-        digest = hashlib.sha256(file.read(min(_ENDS, size)))
-        file.seek(max(0, size - _ENDS))
-        digest.update(file.read(min(_ENDS, size)))
-    return Fingerprint(size, stat.st_mtime_ns if size == stat.st_size else 0, digest.hexdigest())
+def folder_of(path: Path) -> Path:
+    """The folder in which the files of a path are."""
+    while glob.has_magic(str(path)):
+        path = path.parent
+    return path if path.is_dir() else path.parent
 
 
-def _known(path: Path) -> bool:
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _is_known(path: Path) -> bool:
     parts = path.name.lower().split(".")
     suffix = parts[-2] if len(parts) > 2 and parts[-1] in COMPRESSIONS else parts[-1]
     return suffix in SUFFIXES

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from arterial.connectors.csv import read_header, read_records, record_blocks
-from arterial.connectors.files.blocks import Place, read_blocks
+from arterial.connectors.files.blocks import Place, Reading, read_blocks
 from arterial.connectors.files.columnar import columns_of
 from arterial.connectors.files.find import CSV, DataFile, find_files
 from arterial.connectors.files.json_lines import text_blocks
@@ -22,6 +22,7 @@ from arterial.connectors.rejects import EXAMPLES
 from arterial.connectors.times import NAMES, check_options, parse_times, unit_of
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
+from arterial.network.duration import as_duration
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.train import BEGIN
 
@@ -60,12 +61,7 @@ class Inspection:
 
     @property
     def _disorder(self) -> str:
-        if self.time is None or self.schema[self.time] is not Type.TIMESTAMP:
-            return f"{self.disorder} s"
-        for unit, size in (("s", 1_000_000), ("ms", 1000), ("us", 1)):
-            if self.disorder % size == 0:
-                return f"{self.disorder // size} {unit}"
-        return ""
+        return as_duration(self.disorder, Type.INT64 if self.time is None else self.schema[self.time])
 
     def describe(self) -> dict[str, Any]:
         """All of it, as data."""
@@ -121,7 +117,7 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
 def _read(file: DataFile, found: Inspection, options: TimeOptions) -> None:
     """Read it as the source would."""
     place, highest = Place(), BEGIN
-    for block in read_blocks(file, found.schema, options, place):
+    for block in read_blocks(file, Reading(found.schema, options), place):
         found.rows += block.rows.height
         found.bad += len(block.rejects)
         for reject in block.rejects[: EXAMPLES - len(found.examples)]:
@@ -201,14 +197,15 @@ def _texts(file: DataFile) -> Iterator[pl.DataFrame]:
     with file.open() as stream:
         if file.kind == CSV:
             header = read_header(stream, str(file.path))
+            assert header is not None
             types: dict[str, pl.DataType] = dict.fromkeys(header.names, pl.String())
-            for records, _, _, _ in record_blocks(stream, header, str(file.path)):
+            for records, _, _, _ in record_blocks(stream, header):
                 rows = read_records(records, header, types, lossy=True)
                 if rows is not None:
                     yield rows
             return
         names = tuple(_keys(file))
-        for texts, _, _, _ in text_blocks(stream, names, str(file.path)):
+        for texts, _, _, _ in text_blocks(stream, names):
             yield texts.rows
 
 

@@ -14,14 +14,18 @@ from arterial.connectors.rejects import Reject
 
 
 def text_blocks(
-    file: BinaryIO, names: tuple[str, ...], where: str, *, ends: bool = True
+    file: BinaryIO, names: tuple[str, ...], *, ends: bool = True, size: int = 0
 ) -> Iterator[tuple[Texts, list[bytes], int, int]]:
     """The values of these names as texts, the lines as they stand there, and how many bytes and lines they are."""
-    for data, final, use in whole_lines(file, where, ends):
-        used = len(data) if final else data.rfind(b"\n") + 1
-        use(used)
+    for lines in whole_lines(file, ends=ends, size=size):
+        if lines.too_long:
+            empty = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+            yield Texts(empty, [], [lines.reject()]), [], lines.too_long, 1
+            continue
+        used = len(lines.data) if lines.final else lines.data.rfind(b"\n") + 1
+        lines.use(used)
         if used:
-            yield _read(data[:used], names, used)
+            yield _read(lines.data[:used], names, used)
 
 
 def _read(data: bytes, names: tuple[str, ...], used: int) -> tuple[Texts, list[bytes], int, int]:

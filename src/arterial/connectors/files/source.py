@@ -1,63 +1,66 @@
 """A source of files, in the order of a time column: in real time, faster, or as fast as possible.
 
-The position is a number of rows in the order of time, so any step can be read again. The rows are taken in once, when
-the run starts (`intake`); a step always ends where an instant does.
+The position is a number of rows in the order of time, so any step can be read again. The driver takes rows in as the
+run comes to them (`intake`) and puts them into pieces; tasks read rows of pieces by their numbers. A step always ends
+where an instant does.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from arterial.arrays import Array
-from arterial.connectors.files.columnar import read_rows
-from arterial.connectors.files.find import DataFile, find_files
-from arterial.connectors.files.intake import NAME, Intake, Late, Piece, Request, load_intake, new_intake, read_intake
+from arterial.connectors.files.find import find_files
+from arterial.connectors.files.intake import Follow, Intake, load_intake, new_intake
+from arterial.connectors.files.pieces import NAME, pieces_in, read_kept
+from arterial.connectors.files.reader import Request
 from arterial.connectors.pace import Pace
 from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.connectors.times import check_options
-from arterial.connectors.values import TimeOptions, from_columns
+from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError, near
 from arterial.network.schema import Schema, Type
-from arterial.network.train import BEGIN, END, Train
+from arterial.network.train import END, Train
 
 MICROSECONDS = 1_000_000
-LOOK_SECONDS = 0.5
-"""How often a source that follows looks for more."""
-
-OPTIONS = ("follow", "time_unit", "timezone")
+OPTIONS = ("follow", "idle", "time_unit", "timezone")
 """What may stand behind a path: `data.csv?follow&timezone=Europe/Berlin`."""
 
 
 @dataclass(frozen=True)
 class FileSource(Source):
-    """The tuples of a file, of all files of a folder or of a pattern such as `data/*.csv`, in the order of their names.
+    """The tuples of a file, of all files of a folder, or of a pattern such as `data/*.csv`, in the order of their time.
 
-    `speed` is how many times faster than real time they come: 1 is real time, None as fast as possible. The clock
-    starts with the run, at the first tuple that is not read yet. With `follow` it does not end: lines that are appended
-    and files that are added are read too. `time_unit` (s, ms, us, ns) is what numbers in columns of timestamps count,
-    if that shall not be recognised; `timezone` is where times without a zone are from, by default UTC.
+    Tuples may be out of order in each file by as much as the source box's `disorder` says; what is later leaves by its
+    port `late`. Tuples of one time come in the order of the files' names.
 
-    Tuples may be out of order by as much as the source box's `disorder` says; what is later leaves by its port `late`.
+    Args:
+        path: the file, folder or pattern.
+        speed: how many times faster than real time they come: 1 is real time, None as fast as possible. The clock
+            starts with the run, at the first tuple that is not read yet.
+        follow: read lines that are appended and files that are added too, until a file named `_END` lies beside them.
+        idle: a followed file to which nothing was added for so many seconds no longer holds back the others.
+        time_unit: what numbers in columns of timestamps count since 1970: s, ms, us or ns; recognised if None.
+        timezone: where times without a zone are from, as in Europe/Berlin; UTC if None.
     """
 
     path: str | Path
     speed: float | None = None
     follow: bool = False
+    idle: float = 5.0
     time_unit: str | None = None
     timezone: str | None = None
     disorder: int = 0
+    signed: bool = False
     request: Request | None = None
     folder: str = ""
-    said: tuple[str, ...] = ()
     _paces: list[Pace] = field(default_factory=list, compare=False, repr=False)
-    _live: list[_Live] = field(default_factory=list, compare=False, repr=False)
+    _live: list[tuple[Intake, int]] = field(default_factory=list, compare=False, repr=False)
 
     @classmethod
     def from_text(cls, text: str) -> FileSource:
@@ -69,92 +72,82 @@ class FileSource(Source):
         path, sign, tail = text.rpartition("?")
         if not sign or not re.fullmatch(r"[a-z_]+(=[^&]*)?(&[a-z_]+(=[^&]*)?)*", tail):
             return cls(text)
-        options: dict[str, Any] = {}
-        for option in tail.split("&"):
-            name, equals, value = option.partition("=")
-            if name not in OPTIONS:
-                raise DataError(
-                    f"{text}: unknown option {name!r}; expected one of: {', '.join(OPTIONS)}{near(name, OPTIONS)}"
-                )
-            options[name] = value not in ("0", "false", "no") if name == "follow" else value if equals else None
-        return cls(path, **options)
+        return cls(path, **_options(tail, text))
 
-    def allow(self, disorder: int) -> FileSource:
+    def allow(self, disorder: int, *, signed: bool) -> FileSource:
         """Take rows in that are out of order by so much."""
-        return replace(self, disorder=disorder)
+        return replace(self, disorder=disorder, signed=signed)
 
     def bind(self, name: str, schema: Schema, time: str, folder: Path) -> FileSource:
-        """Find the files, check their columns, and take their rows in, unless an earlier start of the run did."""
+        """Find the files, check their columns, and read the first rows; or check that nothing read has changed."""
         where = f"source {name!r}"
         if self.speed is not None and self.speed <= 0:
             raise DataError(f"{where}: the speed is {self.speed}; expected more than 0")
         check_options(self.time_unit, self.timezone, where)
-        request = Request(name, schema, time, self.disorder, TimeOptions(self.time_unit, self.timezone))
-        kept = folder / "sources" / name
-        files = find_files(Path(self.path), where, may_be_none=self.follow)
-        intake = load_intake(kept, request)
-        if intake is None:
-            intake = new_intake(kept, request)
-            if self.follow:
-                take_more(intake, files)
-            else:
-                intake.take_all(files)
-            intake.report()
-            intake.save()
-        else:
-            self._take_up(intake, files)
-        return replace(self, request=request, folder=str(kept), said=tuple(intake.notices), _live=[], _paces=[])
+        options = TimeOptions(self.time_unit, self.timezone)
+        request = Request(name, schema, time, self.disorder, options, self.signed)
+        bound = replace(self, request=request, folder=str(folder / "sources" / name), _live=[], _paces=[])
+        bound._take_up(where)
+        return bound
 
-    def _take_up(self, intake: Intake, files: list[DataFile]) -> None:
-        """Go on with what an earlier start of the run read."""
-        if not self.follow and (changed := next(intake.changed_files(), None)):
+    def _take_up(self, where: str) -> None:
+        assert self.request is not None
+        folder = Path(self.folder)
+        intake = load_intake(folder, self.request, self._follow)
+        files = find_files(Path(self.path), where, may_be_none=self.follow)
+        if intake is None:
+            intake = new_intake(folder, self.request, self._follow)
+            if not self.follow:
+                intake.begin(files)
+        elif changed := list(intake.changes()):
+            more = f" (and {len(changed) - 1:,} more)" if len(changed) > 1 else ""
             raise DataError(
-                f"{changed}: changed since the run began, or is gone; restore it, or begin again with another "
-                "checkpoint. A file that grows is read with follow (PATH?follow)"
+                f"{where}: the run has read files that changed since: {changed[0]}{more}. Restore them, or begin again "
+                "with another checkpoint. A file that only grows is read on with follow (PATH?follow)"
             )
-        known = {one.path for one in intake.taken}
-        new = [file for file in files if str(file.path) not in known]
-        if not new or self.follow:
-            return
-        if known and str(new[0].path) < max(known):
+        known = {str(reader.file.path) for reader in intake.readers}
+        if not self.follow and (new := [str(file.path) for file in files if str(file.path) not in known]):
             raise DataError(
-                f"{new[0].path}: was added since the run began, in front of files that were read; name it so that it "
-                "comes after them, or begin again with another checkpoint"
+                f"{where}: files were added since the run began: {', '.join(new[:3])}. Read them too with follow "
+                "(PATH?follow), take them away, or begin again with another checkpoint"
             )
-        intake.take_all(new)
-        intake.save()
+        intake.advance(0, 1, time.time())
+        intake.close()
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What did not fit, and what was recognised."""
-        return self.said
+        """What did not fit so far, and what was recognised."""
+        if not self.folder or not (Path(self.folder) / NAME).exists():
+            return ()
+        return tuple(read_kept(Path(self.folder))["notices"])
 
     def begin(self) -> Progress:
         """Before the first row."""
-        index = self._index()
-        return Progress({"row": 0}, BEGIN if index.rows or index.late or self.follow else END)
+        return Progress({"row": 0})
 
     def plan(self, before: Progress, ask: Ask) -> Progress:
         """As many whole instants as are due and fit."""
-        index = self._index(ask.now)
-        row, instants = before.position["row"], len(index.times)
-        at = int(np.searchsorted(index.begins, row))
-        if at == instants:
-            through = index.through if self.follow else END
-            position = index.position(row, through)
-            return before if position == before.position and through <= before.through else Progress(position, through)
-        to = max(at + 1, int(np.searchsorted(index.begins, row + ask.tuples, side="right")) - 1)
-        due = self._due(int(index.times[at]), ask.now)
-        for limit in (due, ask.until):
-            if limit is not None and limit != END:
-                to = min(to, int(np.searchsorted(index.times, limit, side="right")))
-        through = index.through if to == instants else int(index.times[to]) - 1
-        if due is not None and through != END:
-            through = min(through, due)
-        if to <= at and through <= before.through:
-            return before
+        intake = self._intake()
+        row = before.position["row"]
+        intake.pass_to(row, before.position.get("late", 0))
+        intake.advance(row, ask.tuples, ask.now)
+        self._keep(intake)
+        index = intake.index
+        at, instants = index.instant(row), len(index.begins)
+        to, through = at, intake.promised
+        if at < instants:
+            to = max(at + 1, index.instants_until(row + ask.tuples))
+            due = self._due(int(index.times[at]), ask.now)
+            for limit in (due, ask.until):
+                if limit is not None and limit != END:
+                    to = min(to, index.instants_through(limit))
+            to = max(to, at)
+            if to < instants:
+                through = int(index.times[to]) - 1
+            if due is not None and through != END:
+                through = min(through, due)
         through = max(through, before.through)
-        return Progress(index.position(int(index.begins[max(to, at)]), through), through)
+        return Progress(self._position(intake, index.row(to), through), through)
 
     def read(self, before: Progress, after: Progress, part: Part) -> pl.DataFrame:
         """A piece of the rows."""
@@ -162,59 +155,45 @@ class FileSource(Source):
         first, last = before.position["row"], after.position["row"]
         begin = first + (last - first) * part.index // part.count
         end = first + (last - first) * (part.index + 1) // part.count
-        frames, offset = [], 0
-        for piece in _pieces(Path(self.folder))[0] if begin < end else ():
-            lower, upper = max(begin - offset, 0), min(end - offset, piece.rows)
-            if lower < upper:
-                frames.append(self._read(piece, lower, upper))
-            offset += piece.rows
-        return pl.concat(frames) if frames else self.request.schema.empty()
+        return pieces_in(Path(self.folder)).read(begin, end, self.request.schema)
 
     def read_trains(self, span: Span, part: Part) -> list[Train]:
         """One train, and the late rows with it."""
         tuples = self.read(span.before, span.after, part)
-        return [Train(tuples, span.after.through, self._read_late(span, part))]
+        first, last = (progress.position.get("late", 0) for progress in (span.before, span.after))
+        late = pieces_in(Path(self.folder)).read_late(first, last) if first < last and not part.index else None
+        return [Train(tuples, span.after.through, late)]
 
     def waiting(self, progress: Progress, now: float) -> int | None:
-        """All rows that are not read yet, or those that are due."""
-        index = self._index()
-        row = int(progress.position["row"])
-        at = int(np.searchsorted(index.begins, row))
+        """About how many rows are not read yet, or are due."""
+        intake = self._intake()
+        index, row = intake.index, int(progress.position["row"])
+        at = index.instant(row)
         due = self._due(int(index.times[at]), now) if at < len(index.times) else None
         if due is None:
-            return index.rows - row
-        return int(index.begins[int(np.searchsorted(index.times, due, side="right"))]) - row
+            return index.rows - row + intake.rows_left()
+        return index.row(index.instants_through(due)) - row
 
-    def _read(self, piece: Piece, lower: int, upper: int) -> pl.DataFrame:
+    @property
+    def _follow(self) -> Follow | None:
+        return Follow(Path(self.path).absolute(), self.idle) if self.follow else None
+
+    def _position(self, intake: Intake, row: int, through: int) -> dict[str, int]:
+        late = intake.late_until(row, through)
+        return {"row": row, "late": late} if late else {"row": row}
+
+    def _intake(self) -> Intake:
+        """The intake of this process; loaded again if another process went on with it."""
         assert self.request is not None
-        rows = read_rows(Path(piece.path), piece.kind, lower, upper - lower, self.request.schema.names)
-        if piece.units is None:
-            return rows
-        return from_columns(rows, self.request.schema, replace(self.request.options, recognised=piece.units))
-
-    def _read_late(self, span: Span, part: Part) -> pl.DataFrame | None:
-        first, last = (progress.position.get("late", 0) for progress in (span.before, span.after))
-        if first == last or part.index:
-            return None
-        late = _pieces(Path(self.folder))[1][first:last]
-        return pl.concat([pl.read_parquet(one.path) for one in late])
-
-    def _index(self, now: float | None = None) -> _Index:
-        if not self.follow:
-            return _saved_index(self.folder, (Path(self.folder) / "index.npy").stat().st_mtime_ns)
-        if not self._live:
-            assert self.request is not None
-            intake = load_intake(Path(self.folder), self.request)
+        saved = _saved(self.folder)
+        if not self._live or self._live[0][1] != saved:
+            intake = load_intake(Path(self.folder), self.request, self._follow)
             assert intake is not None
-            self._live.append(_Live(intake, _index_of(intake)))
-        live = self._live[0]
-        if now is not None and abs(now - live.looked) >= LOOK_SECONDS:
-            live.looked = now
-            files = find_files(Path(self.path), f"source {live.intake.request.name!r}", may_be_none=True)
-            if take_more(live.intake, files):
-                live.intake.save()
-                live.index = _index_of(live.intake)
-        return live.index
+            self._live[:] = [(intake, saved)]
+        return self._live[0][0]
+
+    def _keep(self, intake: Intake) -> None:
+        self._live[:] = [(intake, _saved(self.folder))]
 
     def _due(self, first: int, now: float) -> int | None:
         """The last time that is due of a paced source, in the unit of the time column; the first call starts it."""
@@ -231,68 +210,27 @@ class FileSource(Source):
         return {**self.__dict__, "_paces": [], "_live": []}
 
 
-def take_more(intake: Intake, files: list[DataFile]) -> bool:
-    """Take in what was added to files, and files that were added; whether there was anything."""
-    known = {one.path: one for one in intake.taken}
-    some = False
-    for file in files:
-        taken, size = known.get(str(file.path)), file.path.stat().st_size
-        if taken is not None and size < taken.size:
+def _options(text: str, where: str) -> dict[str, Any]:
+    """Options as they stand behind a path."""
+    options: dict[str, Any] = {}
+    for option in text.split("&"):
+        name, _, value = option.partition("=")
+        if name not in OPTIONS:
             raise DataError(
-                f"{file.path}: became shorter while it was followed; expected a file that only grows. "
-                "Write a new file beside it instead"
+                f"{where}: unknown option {name!r}; expected one of: {', '.join(OPTIONS)}{near(name, OPTIONS)}"
             )
-        if taken is None and not size:
-            continue
-        if taken is None or (file.can_grow and size > taken.size):
-            intake.take(file, ends=not file.can_grow)
-            some = True
-    if some:
-        intake.write()
-    return some
+        if name == "follow":
+            if value not in ("", "true", "false"):
+                raise DataError(f"{where}: follow is {value!r}; expected follow, follow=true or follow=false")
+            options[name] = value != "false"
+        elif name == "idle":
+            if not re.fullmatch(r"\d+(\.\d+)?", value):
+                raise DataError(f"{where}: idle is {value!r}; expected a number of seconds")
+            options[name] = float(value)
+        else:
+            options[name] = value
+    return options
 
 
-@dataclass(frozen=True)
-class _Index:
-    begins: Array
-    times: Array
-    late: tuple[Late, ...]
-    through: int
-
-    @property
-    def rows(self) -> int:
-        return int(self.begins[-1])
-
-    def position(self, row: int, through: int) -> dict[str, int]:
-        """The position at a row; late rows leave with those that came before them."""
-        late = len(self.late) if through == END else sum(late.at <= row for late in self.late)
-        return {"row": row, "late": late} if self.late else {"row": row}
-
-
-@dataclass
-class _Live:
-    intake: Intake
-    index: _Index
-    looked: float = 0.0
-
-
-def _index_of(intake: Intake) -> _Index:
-    return _Index(intake.index.begins, intake.index.times, tuple(intake.late), intake.through)
-
-
-@lru_cache(maxsize=32)
-def _saved_index(folder: str, changed: int) -> _Index:
-    index = np.load(Path(folder) / "index.npy", mmap_mode="r")
-    late = tuple(Late(**one) for one in read_intake(Path(folder))["late"])
-    return _Index(index[0], index[1][:-1], late, END)
-
-
-def _pieces(folder: Path) -> tuple[list[Piece], list[Late]]:
-    """The pieces, and those of late rows."""
-    return _known_pieces(folder, (folder / NAME).stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=32)
-def _known_pieces(folder: Path, changed: int) -> tuple[list[Piece], list[Late]]:
-    content = read_intake(folder)
-    return [Piece(**one) for one in content["pieces"]], [Late(**one) for one in content["late"]]
+def _saved(folder: str) -> int:
+    return (Path(folder) / NAME).stat().st_mtime_ns
