@@ -82,7 +82,7 @@ class Source(ABC):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know about it by now, such as lines that were set aside; asked at the start and the end."""
+        """What the user should know about it by now, such as lines that were set aside; asked at start and end."""
         return ()
 
     @abstractmethod

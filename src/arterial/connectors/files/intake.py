@@ -306,9 +306,8 @@ class Intake:
         try:
             if self._ready:
                 rows = pl.concat(self._ready)
-                piece = Piece(
-                    str(self.folder / f"{self.index.rows:015d}.parquet"), PARQUET, self.index.rows, rows.height
-                )
+                path = self.folder / f"{self.index.rows:015d}.parquet"
+                piece = Piece(str(path), PARQUET, self.index.rows, rows.height)
                 write_piece(path, rows)
                 self.index.add(instants(rows[self.request.time]))
                 self.pieces = Pieces((*self.pieces.in_order, piece), self.pieces.late)
