@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import BinaryIO
 
 import polars as pl
 
@@ -93,7 +95,7 @@ def _read_csv(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]
             return
         _check_names(file, header.names, reading.schema)
         if place.bytes:
-            stream.seek(place.bytes)
+            _pass_over(stream, place.bytes - header.size)
         else:
             place.bytes, place.lines = header.size, 1
         for records, bad, used, passed in record_blocks(stream, header, ends=reading.ends, size=reading.block_bytes):
@@ -138,8 +140,7 @@ def _only_utf8(records: Records) -> tuple[Records, list[Reject]]:
 
 def _read_json(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
     with file.open() as stream:
-        if place.bytes:
-            stream.seek(place.bytes)
+        _pass_over(stream, place.bytes)
         blocks = text_blocks(stream, reading.schema.names, ends=reading.ends, size=reading.block_bytes)
         for texts, lines, used, passed in blocks:
             rows, unfit = _judge(texts, reading, place, partial(_line, lines))
@@ -147,6 +148,15 @@ def _read_json(file: DataFile, reading: Reading, place: Place) -> Iterator[Block
             place.bytes += used
             place.lines += passed
             yield Block(rows, rejects)
+
+
+def _pass_over(stream: BinaryIO, count: int) -> None:
+    """Go on by so many bytes; what is compressed must be unpacked to get there."""
+    if stream.seekable():
+        stream.seek(count, os.SEEK_CUR)
+        return
+    while count > 0 and (passed := stream.read(min(count, csv.BLOCK_BYTES))):
+        count -= len(passed)
 
 
 def _line(lines: list[bytes], place: int) -> str:

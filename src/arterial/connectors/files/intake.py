@@ -244,6 +244,9 @@ class Intake:
         if self.follow is None or self.ended or abs(now - self._looked) < LOOK_SECONDS:
             return False
         self._looked = now
+        for reader in self.readers:
+            if reader.grows:
+                reader.check_unchanged()
         self.ended = (folder_of(self.follow.path) / END_MARKER).exists()  # looked for first: nothing comes after it
         known = {str(reader.file.path) for reader in self.readers}
         found = find_files(self.follow.path, f"source {self.request.name!r}", may_be_none=True)

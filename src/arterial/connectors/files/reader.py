@@ -121,7 +121,7 @@ class FileReader:
             self.seen = self._size() if self.grows else 0
             self._blocks = read_blocks(self.file, reading, self.place)
         block = next(self._blocks, None)
-        self._check_unchanged()
+        self.check_unchanged()
         if block is None or self._is_at_end():
             self.close()
             self.done = not self.grows
@@ -179,6 +179,21 @@ class FileReader:
         """How the file differs from what was read of it, in words."""
         return what_changed(self.file.path, self.print, grows=self.grows)
 
+    def check_unchanged(self) -> None:
+        """Raise if it is not what it was when it was read."""
+        path = self.file.path
+        if self.grows:
+            if (size := self._size()) < self.place.bytes:
+                raise DataError(
+                    f"{path}: became shorter while it was followed: {self.place.bytes:,} bytes were read, it has "
+                    f"{size:,}; expected a file that only grows. Write a new file beside it instead"
+                )
+        elif difference := self.difference():
+            raise DataError(
+                f"{path}: changed while it was read: it {difference}. Begin again with another checkpoint; a file "
+                "that grows is read with follow (PATH?follow)"
+            )
+
     def describe(self) -> dict[str, Any]:
         """What is kept of it for a restart; the rows that are held are kept apart."""
         if self.grows and self.print.size != self.place.bytes and self.file.path.exists():
@@ -220,20 +235,6 @@ class FileReader:
             return self.file.path.stat().st_size
         except OSError:
             return self.seen  # a file that was followed may be removed once it was read
-
-    def _check_unchanged(self) -> None:
-        path = self.file.path
-        if self.grows:
-            if (size := self._size()) < self.place.bytes:
-                raise DataError(
-                    f"{path}: became shorter while it was followed: {self.place.bytes:,} bytes were read, it has "
-                    f"{size:,}; expected a file that only grows. Write a new file beside it instead"
-                )
-        elif difference := self.difference():
-            raise DataError(
-                f"{path}: changed while it was read: it {difference}. Begin again with another checkpoint; a file "
-                "that grows is read with follow (PATH?follow)"
-            )
 
 
 def instants(times: pl.Series) -> Array:
