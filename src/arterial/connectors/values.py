@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from arterial.connectors.times import FORMATS, parse_times, times_of_numbers
+from arterial.connectors.times import parse_times, times_of_numbers
 from arterial.network.schema import Schema, Type
 
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
@@ -38,15 +38,6 @@ def from_texts(texts: pl.DataFrame, schema: Schema, options: TimeOptions) -> pl.
 def wrong_values(texts: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
     """Of each column which texts are not null, but no values."""
     return pl.DataFrame([(texts[name].is_not_null() & values[name].is_null()).alias(name) for name in values.columns])
-
-
-def expected_text(kind: Type) -> str:
-    """What a message says a text should be.
-
-    >>> expected_text(Type.INT8)
-    'int8'
-    """
-    return f"timestamp ({FORMATS})" if kind is Type.TIMESTAMP else str(kind)
 
 
 def from_columns(rows: pl.DataFrame, schema: Schema, options: TimeOptions) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from arterial.connectors.files.json_lines import text_blocks
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import Reject
 from arterial.connectors.times import unit_of
-from arterial.connectors.values import TimeOptions, expected_text, from_columns, from_texts, wrong_values
+from arterial.connectors.values import TimeOptions, from_columns, from_texts, wrong_values
 from arterial.errors import DataError, near
 from arterial.network.schema import Schema, Type
 
@@ -182,7 +182,7 @@ def _only_fitting(
     wrong = wrong_values(found.rows, values)
     if not any(wrong[name].any() for name in wrong.columns):
         return values, []
-    fits, unfit = judged(found, wrong, lambda name, value: expected_text(schema[name]), text_of)
+    fits, unfit = judged(found, wrong, lambda name, value: str(schema[name]), text_of)
     return values.filter(fits), unfit
 
 

@@ -231,6 +231,7 @@ class Intake:
 
     def _add(self, file: DataFile, *, alone: bool) -> None:
         reader = FileReader.of(file, self.request, follows=self.follow is not None)
+        reader.check_unchanged()
         self.readers.append(reader)
         if alone:
             return
@@ -244,10 +245,10 @@ class Intake:
         if self.follow is None or self.ended or abs(now - self._looked) < LOOK_SECONDS:
             return False
         self._looked = now
+        self.ended = (folder_of(self.follow.path) / END_MARKER).exists()  # looked for first: nothing comes after it
         for reader in self.readers:
             if reader.grows:
                 reader.check_unchanged()
-        self.ended = (folder_of(self.follow.path) / END_MARKER).exists()  # looked for first: nothing comes after it
         known = {str(reader.file.path) for reader in self.readers}
         found = find_files(self.follow.path, f"source {self.request.name!r}", may_be_none=True)
         new = [file for file in found if str(file.path) not in known and (self.ended or _is_settled(file, now))]

@@ -83,6 +83,8 @@ class FileReader:
     """When that was, in seconds since 1970."""
     held: list[tuple[pl.DataFrame, Array]] = field(default_factory=list)
     """Rows that were read and are not complete yet, with their times."""
+    size: int = 0
+    """Of a file that grows, its size at the last look."""
     _blocks: Iterator[Block] | None = None
 
     @classmethod
@@ -104,7 +106,7 @@ class FileReader:
     @property
     def has_more(self) -> bool:
         """Whether there is something to read now."""
-        return not self.done and (not self.grows or self.is_open or self._size() > self.seen)
+        return not self.done and (not self.grows or self.is_open or self.size > self.seen)
 
     def look(self) -> None:
         """Look at the first rows: nothing before the time of the first one can come, but late."""
@@ -118,7 +120,7 @@ class FileReader:
         """The next block; None if it has no more. Rows not later than `promised` are late."""
         if self._blocks is None:
             reading = replace(self.request.reading, ends=not self.grows, share=share)
-            self.seen = self._size() if self.grows else 0
+            self.seen = self.size = self._size() if self.grows else 0
             self._blocks = read_blocks(self.file, reading, self.place)
         block = next(self._blocks, None)
         self.check_unchanged()
@@ -183,10 +185,11 @@ class FileReader:
         """Raise if it is not what it was when it was read."""
         path = self.file.path
         if self.grows:
-            if (size := self._size()) < self.place.bytes:
+            self.size = self._size()
+            if self.size < self.place.bytes:
                 raise DataError(
                     f"{path}: became shorter while it was followed: {self.place.bytes:,} bytes were read, it has "
-                    f"{size:,}; expected a file that only grows. Write a new file beside it instead"
+                    f"{self.size:,}; expected a file that only grows. Write a new file beside it instead"
                 )
         elif difference := self.difference():
             raise DataError(
