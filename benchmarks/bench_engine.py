@@ -18,7 +18,7 @@ import pandas as pd
 import polars as pl
 
 from arterial import Network
-from arterial.connectors.file_source import FileSource
+from arterial.connectors.files.source import FileSource
 from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sink import Delivery, Sink

@@ -21,7 +21,7 @@ from arterial.version import __version__
 if TYPE_CHECKING:
     from arterial import moving, sql, testing
     from arterial.connectors.file_sink import FileSink
-    from arterial.connectors.file_source import FileSource
+    from arterial.connectors.files.source import FileSource
     from arterial.connectors.memory_sink import MemorySink
     from arterial.connectors.memory_source import ArrivingSource, MemorySource
     from arterial.connectors.sink import Delivery, Sink
@@ -46,7 +46,7 @@ else:
     # Where each name is defined. It is imported when it is first used, so that the commands start quickly.
     _PLACES = {
         "arterial.connectors.file_sink": ("FileSink",),
-        "arterial.connectors.file_source": ("FileSource",),
+        "arterial.connectors.files.source": ("FileSource",),
         "arterial.connectors.memory_sink": ("MemorySink",),
         "arterial.connectors.memory_source": ("ArrivingSource", "MemorySource"),
         "arterial.connectors.sink": ("Delivery", "Sink"),

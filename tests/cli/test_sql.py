@@ -214,6 +214,9 @@ def test_on_spark(cars: Path, tmp_path: Path, spark: SparkSession, monkeypatch: 
     again = run(*query, "--timeout", 2, "--checkpoint", checkpoint, "--shards", 2, "--out", out)
     assert again.stdout == ""
     assert "".join(out.read_text().splitlines(keepends=True)[1:]) == here
+    cars.write_text("".join(cars.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(DataError, match="its rows are not those that the run with this checkpoint began with"):
+        arterial(*query, "--timeout", 2, "--checkpoint", checkpoint, "--shards", 2)
 
 
 def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arterial.connectors.file_source import FileSource
+from arterial.connectors.files.source import FileSource
 from arterial.connectors.source import Ask, Part, Progress
 from arterial.errors import DataError
 from arterial.network.schema import Schema
 from arterial.network.slots import pieces
-from arterial.network.train import BEGIN, END
+from arterial.network.train import END
 
 SCHEMA = Schema.of({"time": "int64", "key": "int32"})
 TUPLES = pl.DataFrame({"time": [0, 0, 0, 2, 2, 5, 9], "key": pl.Series(range(7), dtype=pl.Int32)})
@@ -71,7 +71,7 @@ def test_real_time(tmp_path: Path) -> None:
 def test_an_empty_file_is_at_its_end(tmp_path: Path) -> None:
     TUPLES.clear().write_parquet(tmp_path / "empty.parquet")
     source = FileSource(tmp_path / "empty.parquet").bind("in", SCHEMA, "time", tmp_path)
-    assert source.begin().through == END
+    assert source.plan(source.begin(), Ask(0.0, 1)) == Progress({"row": 0}, END)
 
 
 def test_timestamps(tmp_path: Path) -> None:
@@ -86,37 +86,34 @@ def test_timestamps(tmp_path: Path) -> None:
 
 
 def test_csv_lines_that_do_not_fit_are_set_aside(tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text("key,time\n1,0\nx,1\n3, 2 \n4,\n5,3.5\n")
-    with pytest.raises(DataError, match="has no time"):
-        FileSource(tmp_path / "in.csv").bind("in", SCHEMA, "time", tmp_path)
     (tmp_path / "in.csv").write_text("key,time\n1,0\nx,1\n3, 2 \n5,3.5\n")
     source = FileSource(tmp_path / "in.csv").bind("in", SCHEMA, "time", tmp_path)
     got = source.read(source.begin(), Progress({"row": 2}), Part(0, 1))
     assert got.rows() == [(0, 1), (2, 3)]
-    rejects = (tmp_path / "sources" / "in" / "0000.rejects.jsonl").read_text().splitlines()
+    rejects = (tmp_path / "sources" / "in" / "rejects.jsonl").read_text().splitlines()
+    file = str(tmp_path / "in.csv")
     assert [json.loads(line) for line in rejects] == [
-        {"line": 3, "reason": "key is 'x', expected int32", "text": "x,1"},
-        {"line": 5, "reason": "time is '3.5', expected int64", "text": "5,3.5"},
+        {"file": file, "line": 3, "reason": "key is 'x', expected int32", "text": "x,1"},
+        {"file": file, "line": 5, "reason": "time is '3.5', expected int64", "text": "5,3.5"},
     ]
 
 
 def test_refusals(tmp_path: Path) -> None:
+    def bind(path: Path, speed: float | None = None) -> None:
+        FileSource(path, speed).bind("in", SCHEMA, "time", tmp_path / "checkpoint")
+
     with pytest.raises(DataError, match="does not exist"):
-        FileSource(tmp_path / "none").bind("in", SCHEMA, "time", tmp_path)
-    with pytest.raises(DataError, match=r"no \*\.parquet"):
-        FileSource(tmp_path).bind("in", SCHEMA, "time", tmp_path)
-    TUPLES.reverse().write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DataError, match="row 2 goes back in time: time is 5 after 9"):
-        FileSource(tmp_path / "a.parquet").bind("in", SCHEMA, "time", tmp_path)
+        bind(tmp_path / "none")
+    with pytest.raises(DataError, match="has no files with a known ending"):
+        bind(tmp_path)
     TUPLES.drop("key").write_parquet(tmp_path / "a.parquet")
     with pytest.raises(DataError, match="column 'key' is missing"):
-        FileSource(tmp_path / "a.parquet").bind("in", SCHEMA, "time", tmp_path)
+        bind(tmp_path / "a.parquet")
     TUPLES.with_columns(key=pl.lit("x")).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(DataError, match="'key' is String; expected int32"):
-        FileSource(tmp_path / "a.parquet").bind("in", SCHEMA, "time", tmp_path)
+        bind(tmp_path / "a.parquet")
     (tmp_path / "a.parquet").write_text("no parquet")
     with pytest.raises(DataError, match="cannot be read as Parquet"):
-        FileSource(tmp_path / "a.parquet").bind("in", SCHEMA, "time", tmp_path)
+        bind(tmp_path / "a.parquet")
     with pytest.raises(DataError, match="speed is 0"):
-        FileSource(tmp_path / "a.parquet", speed=0).bind("in", SCHEMA, "time", tmp_path)
-    assert BEGIN < END
+        bind(tmp_path / "a.parquet", speed=0)

@@ -10,6 +10,7 @@ import typer
 from arterial.cli.doctor import doctor
 from arterial.cli.explain import explain
 from arterial.cli.graph import graph
+from arterial.cli.inspect import inspect
 from arterial.cli.linear_road import linear_road
 from arterial.cli.moving import moving
 from arterial.cli.new import new
@@ -48,6 +49,7 @@ app.command()(run)
 app.command()(control)
 app.command()(graph)
 app.command()(explain)
+app.command()(inspect)
 app.command()(sql)
 app.add_typer(linear_road, name="linear-road")
 app.add_typer(moving, name="moving")

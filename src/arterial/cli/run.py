@@ -35,7 +35,8 @@ def run(
         [],
         "--source",
         "-s",
-        help="NAME=PATH or NAME=URI: the Parquet or CSV file, or folder of files, that a source reads. Repeatable.",
+        help="NAME=PATH or NAME=URI: what a source reads: a file of CSV, JSON lines, Parquet or Arrow, a folder, or a "
+        "pattern such as 'data/*.csv'. NAME=PATH?follow reads on as it grows. Repeatable.",
     ),
     out: Path = typer.Option(
         Path("out"), "--out", "-o", help="The folder for the outputs, each in a folder of its name."
@@ -61,6 +62,12 @@ def run(
         help="How fast tuples are read: 1 is real time, 10 ten times faster.",
         show_default="as fast as possible",
     ),
+    timezone: str | None = typer.Option(
+        None, "--timezone", help="Where times without a zone are from, as in Europe/Berlin.", show_default="UTC"
+    ),
+    time_unit: str | None = typer.Option(
+        None, "--time-unit", help="What numbers of time count: s, ms, us or ns.", show_default="recognised"
+    ),
     shards: int = typer.Option(0, "--shards", help="How many shards; 0: as many as there are cores."),
     train_size: int = typer.Option(0, "--train-size", help="About so many tuples make a train.", show_default="500000"),
     interval: float = typer.Option(0.0, "--interval", help="At least so many seconds from one train to the next."),
@@ -79,7 +86,7 @@ def run(
     from arterial.engine.run.settings import TRAIN_SIZE, Settings
 
     value = load_network(network)
-    sources = _sources(value, source, speed)
+    sources = _sources(value, source, speed=speed, timezone=timezone, time_unit=time_unit)
     sinks: dict[str, Sink] = {
         box.name: FileSink(out / box.name, format, merge) for box in value.boxes if not box.outputs
     }
@@ -170,18 +177,20 @@ def control(
     typer.echo(json.dumps(asdict(commands[command]())))
 
 
-def _sources(network: NetworkValue, given: list[str], speed: float | None) -> dict[str, Source]:
-    """What each source reads, at the speed that was asked for."""
+def _sources(network: NetworkValue, given: list[str], **options: Any) -> dict[str, Source]:
+    """What each source reads; files at the speed, and with the times, that were asked for."""
     from dataclasses import replace
 
-    from arterial.connectors.file_source import FileSource
+    from arterial.connectors.files.source import FileSource
     from arterial.connectors.uri import source_from
     from arterial.engine.run.binding import first_port
 
     sources = {}
     for name, where in _bindings(network, given).items():
         source = source_from(where, name, network.streams[first_port(network, name)])
-        sources[name] = replace(source, speed=speed) if isinstance(source, FileSource) else source
+        if isinstance(source, FileSource):
+            source = replace(source, **{option: value for option, value in options.items() if value is not None})
+        sources[name] = source
     return sources
 
 
@@ -207,7 +216,8 @@ def _bindings(network: NetworkValue, given: list[str]) -> dict[str, str]:
 
 def _watch(running: Run, as_json: bool) -> bool:
     """Show its progress until it is over; whether it was stopped by a signal."""
-    for notice in running.notices:
+    said = running.notices
+    for notice in said:
         sys.stderr.write(notice + "\n")
     asked: list[int] = []
 
@@ -227,6 +237,9 @@ def _watch(running: Run, as_json: bool) -> bool:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    for notice in running.notices:
+        if notice not in said:
+            sys.stderr.write(notice + "\n")
     return bool(asked)
 
 

@@ -277,9 +277,9 @@ def _run_on_spark(
         answer.take(changes)
         teller.told(answer, changes)
 
+    sources = sources_for_spark(net.value, inputs, checkpoint / "inputs")
     session = spark_session("arterial sql", master=master)
     try:
-        sources = sources_for_spark(net.value, inputs, checkpoint / "inputs")
         running = start(
             net.value,
             sources,

@@ -1,5 +1,5 @@
 """Where tuples come from and where they go: sources and sinks. Nothing here knows Spark or plans.
 
 `source.Source` and `sink.Sink` are the two interfaces; to add a system, subclass one of them in a file of its own.
-Begin with `source`, then `file_source` as the largest example.
+Begin with `source`, then the room `files` as the largest example. `times` and `values` read texts as types.
 """

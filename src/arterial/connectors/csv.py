@@ -1,37 +1,36 @@
-"""CSV files with a header: read as texts, then as the types of a schema; lines that do not fit are set aside."""
+"""CSV with a header, block by block: whole records as texts or types; each record is judged by itself.
+
+A quote opens a field only where the field begins, and a quoted field may hold line ends. A record with too many or too
+few fields is set aside, never cut or filled.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+import io
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
+import numpy as np
 import polars as pl
+from numba import njit
 
-from arterial.connectors.rejects import Reject, Rejects
+from arterial.arrays import Array
+from arterial.connectors.rejects import Reject
 from arterial.errors import DataError
-from arterial.network.schema import Schema, Type
-from arterial.storage.place import put_in_place
 
-_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
+BLOCK_BYTES = 16 * 1024 * 1024
+LONGEST_QUOTED = 1024 * 1024
+"""A quote that is not closed for so many bytes was none."""
+LONGEST_LINE = 32 * 1024 * 1024
+"""A longer line is set aside; only its beginning is kept."""
+_KEPT = 200
 
-
-def clean_csv(file: Path, ready: Path, schema: Schema) -> Rejects:
-    """Write a CSV file as Parquet of the given schema; the lines that do not fit go to a file beside it."""
-    aside = Rejects(ready.with_suffix(".rejects.jsonl"))
-    found = read_texts(file)
-    if missing := [name for name in schema.names if name not in found.rows.columns]:
-        raise DataError(
-            f"{file}: line 1: the column {', '.join(map(repr, missing))} is missing; "
-            f"it has: {', '.join(found.rows.columns)}"
-        )
-    good = found.rows.select(_typed(column.name, column.type) for column in schema)
-    wrong = good.select((found.rows[name].is_not_null() & good[name].is_null()).alias(name) for name in schema.names)
-    fits, unfit = judged(found, wrong, lambda name, value: str(schema[name]))
-    aside.add(sorted([*found.rejects, *unfit]))
-    put_in_place(ready, good.filter(fits).write_parquet)
-    return aside
+_UNCLOSED = -1
+_NONE = np.empty(0, np.int64)
+_DELIMITERS = ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -39,32 +38,155 @@ class Texts:
     """The rows of a file with the number of each one's line, and the lines that cannot be rows."""
 
     rows: pl.DataFrame
-    lines: Sequence[int]
+    lines: Sequence[int] | Array
     rejects: Sequence[Reject] = ()
 
 
-def read_texts(path: Path, *, lossy: bool = False) -> Texts:
-    """Read all columns as texts; a line with more fields than the header is no row.
+@dataclass(frozen=True)
+class Header:
+    """The first line of a CSV file: the names of its columns and what stands between them; and its length."""
 
-    Bytes that are not UTF-8 are an error or, if `lossy`, become U+FFFD.
-    """
+    names: tuple[str, ...]
+    delimiter: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Records:
+    """Whole records of a file: their bytes, where each begins and ends, and its line counted from the block's first."""
+
+    data: bytes
+    starts: Array
+    ends: Array
+    lines: Array
+    has_odd_quotes: bool
+
+    def text(self, place: int) -> str:
+        """A record as it stands in the file."""
+        return self.data[self.starts[place] : self.ends[place]].decode("utf-8", errors="replace").rstrip("\r")
+
+    def only(self, places: Sequence[int] | Array) -> Records:
+        """Some of the records."""
+        starts, ends = self.starts[places], self.ends[places]
+        kept = b"".join(self.data[start:end] + b"\n" for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
+        sizes = ends - starts
+        begins = np.cumsum(sizes + 1) - sizes - 1
+        return Records(kept, begins, begins + sizes, self.lines[places], self.has_odd_quotes)
+
+
+def read_header(file: BinaryIO, where: str, *, ends: bool = True) -> Header | None:
+    """Read the first line; None if it is not all there yet, of a file that grows."""
+    line = file.readline(LONGEST_QUOTED)
+    if not ends and not line.endswith(b"\n"):
+        return None
+    text = line.decode("utf-8-sig", errors="replace").strip("\r\n")
+    if not text.strip():
+        raise DataError(f"{where}: is empty; expected a line with the names of the columns, then rows")
+    delimiter = max(_DELIMITERS, key=text.count)
+    names = tuple(name.strip() for name in next(csv.reader([text], delimiter=delimiter)))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"{where}: line 1: two columns are named {twice!r}")
+    return Header(names, delimiter, len(line))
+
+
+def split_records(data: bytes, header: Header, *, final: bool) -> tuple[Records, list[Reject], int, int]:
+    """The records of a block, those with a wrong number of fields, how many bytes they are, and how many lines."""
+    block = np.frombuffer(data, np.uint8)
+    starts, ends, lines, fields, odd, used, passed = _scan(block, ord(header.delimiter), final, LONGEST_QUOTED)
+    blank = (fields == 1) & (
+        (ends == starts) | ((ends == starts + 1) & (block[np.minimum(starts, len(data) - 1)] == 13))
+    )
+    good = (fields == len(header.names)) & ~blank
+    bad = np.flatnonzero(~good & ~blank)
+    found = Records(data[:used], starts, ends, lines, bool(odd[good].any()))
+    rejects = [
+        Reject(
+            int(lines[place]),
+            "a quoted field is not closed"
+            if fields[place] == _UNCLOSED
+            else f"{fields[place]} field(s), expected {len(header.names)}",
+            found.text(int(place)),
+        )
+        for place in bad
+    ]
+    if not good.all():
+        found = found.only(np.flatnonzero(good))
+    return found, rejects, used, passed
+
+
+def read_records(
+    records: Records, header: Header, types: dict[str, pl.DataType], *, lossy: bool = False
+) -> pl.DataFrame | None:
+    """These columns of records as types; None if a text does not fit its type."""
+    schema = {name: types.get(name, pl.String()) for name in header.names}
+    if not len(records.starts):
+        return pl.DataFrame(schema={name: schema[name] for name in types})
     try:
-        rows = pl.read_csv(path, infer_schema=False, encoding="utf8-lossy" if lossy else "utf8")
-        rows = rows.rename({name: name.strip(" \ufeff") for name in rows.columns})
-        return Texts(rows, range(2, rows.height + 2))
-    except pl.exceptions.NoDataError:
-        raise DataError(f"{path}: is empty; expected a line with the names of the columns, then rows") from None
+        if not records.has_odd_quotes:
+            rows = pl.read_csv(
+                records.data,
+                has_header=False,
+                separator=header.delimiter,
+                schema=schema,
+                columns=sorted(header.names.index(name) for name in types),
+                encoding="utf8-lossy" if lossy else "utf8",
+            ).select(list(types))
+            if rows.height == len(records.starts):
+                return rows
+        return _read_one_by_one(records, header, types, lossy)
     except pl.exceptions.PolarsError:
-        # Polars does not say which lines have too many fields.
-        return _read_line_by_line(path, lossy)
+        return None
+
+
+def read_texts(path: Path, *, lossy: bool = False) -> Texts:
+    """Read all columns of a file as texts. Bytes that are not UTF-8 are an error or, if `lossy`, become U+FFFD."""
+    parts, numbers, rejects = [], [], []
+    try:
+        with path.open("rb") as file:
+            header = read_header(file, str(path))
+            assert header is not None
+            types: dict[str, pl.DataType] = dict.fromkeys(header.names, pl.String())
+            line = 2
+            for records, bad, _, passed in record_blocks(file, header):
+                rows = read_records(records, header, types, lossy=lossy)
+                if rows is None:
+                    raise DataError(f"{path}: cannot be read as CSV: bytes that are not UTF-8")
+                parts.append(rows)
+                numbers.append(records.lines + line)
+                rejects += [reject._replace(line=reject.line + line) for reject in bad]
+                line += passed
     except OSError as fault:
         raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from None
+    if not parts:
+        return Texts(pl.DataFrame(schema=types), [])
+    return Texts(pl.concat(parts), np.concatenate(numbers), rejects)
 
 
-def judged(found: Texts, wrong: pl.DataFrame, expected: Callable[[str, object], str]) -> tuple[pl.Series, list[Reject]]:
+def record_blocks(
+    file: BinaryIO, header: Header, *, ends: bool = True, size: int = 0
+) -> Iterator[tuple[Records, list[Reject], int, int]]:
+    """Records of a stream behind its header, those with a wrong number of fields, and how many bytes and lines."""
+    for lines in whole_lines(file, ends=ends, size=size):
+        if lines.too_long:
+            yield Records(b"", _NONE, _NONE, _NONE, False), [lines.reject()], lines.too_long, 1
+            continue
+        records, bad, used, passed = split_records(lines.data, header, final=lines.final)
+        lines.use(used)
+        if used:
+            yield records, bad, used, passed
+
+
+def judged(
+    found: Texts,
+    wrong: pl.DataFrame,
+    expected: Callable[[str, object], str],
+    text_of: Callable[[int], str] | None = None,
+) -> tuple[pl.Series, list[Reject]]:
     """Which rows fit, and the others with the reasons.
 
-    `wrong` says of some columns which values do not fit; `expected` says what should stand in a column instead.
+    `wrong` says of some columns which values do not fit; `expected` says what should stand in a column instead, and
+    `text_of` gives a row as it stands in the file, if that is known.
     """
     bad = wrong.select(pl.any_horizontal(pl.all())).to_series()
     rejects = []
@@ -79,41 +201,124 @@ def judged(found: Texts, wrong: pl.DataFrame, expected: Callable[[str, object], 
                 reasons.append(
                     f"{name} is {'empty' if value is None else repr(value)}, expected {expected(name, value)}"
                 )
-        text = ",".join("" if value is None else str(value) for value in values.values())
-        rejects.append(Reject(found.lines[place], "; ".join(reasons), text))
+        text = text_of(place) if text_of else ",".join("" if v is None else str(v) for v in values.values())
+        rejects.append(Reject(int(found.lines[place]), "; ".join(reasons), text))
     return ~bad, rejects
 
 
-def _typed(name: str, kind: Type) -> pl.Expr:
-    """A column of texts as values of a type; null where a text is not one."""
-    bare = pl.col(name).str.strip_chars()
-    if kind is Type.BOOL:
-        lower = bare.str.to_lowercase()
-        return pl.when(lower.is_in(_TRUE)).then(True).when(lower.is_in(_FALSE)).then(False).otherwise(None).alias(name)
-    if kind is Type.TIMESTAMP:
-        return bare.str.to_datetime(time_unit="us", strict=False)
-    if kind is Type.STRING:
-        return pl.col(name)
-    return bare.cast(kind.polars, strict=False)
+@dataclass(frozen=True)
+class Lines:
+    """The next bytes of a stream. Who takes whole lines of them says with `use` how many; the rest comes again."""
+
+    data: bytes
+    final: bool
+    use: Callable[[int], None]
+    too_long: int = 0
+    """If more than 0, the data is only the beginning of one line of so many bytes."""
+
+    def reject(self) -> Reject:
+        """The line that is too long."""
+        reason = f"has {self.too_long:,} bytes, expected at most {LONGEST_LINE:,}"
+        return Reject(0, reason, self.data.decode("utf-8", errors="replace"))
 
 
-def _read_line_by_line(path: Path, lossy: bool) -> Texts:
-    good: list[list[str | None]] = []
-    numbers, rejects = [], []
-    try:
-        with path.open(newline="", encoding="utf-8-sig", errors="replace" if lossy else "strict") as file:
-            lines = csv.reader(file)
-            names = [name.strip() for name in next(lines, [])]
-            if len(set(names)) < len(names):
-                twice = next(name for name in names if names.count(name) > 1)
-                raise DataError(f"{path}: line 1: two columns are named {twice!r}")
-            for fields in lines:
-                if len(fields) > len(names):
-                    reason = f"{len(fields)} fields, expected {len(names)}"
-                    rejects.append(Reject(lines.line_num, reason, ",".join(fields)))
-                elif fields:
-                    numbers.append(lines.line_num)
-                    good.append([field or None for field in fields] + [None] * (len(names) - len(fields)))
-    except (UnicodeDecodeError, csv.Error) as fault:
-        raise DataError(f"{path}: cannot be read as CSV: {fault}") from None
-    return Texts(pl.DataFrame(good, schema=dict.fromkeys(names, pl.String), orient="row"), numbers, rejects)
+def whole_lines(file: BinaryIO, *, ends: bool = True, size: int = 0) -> Iterator[Lines]:
+    """A stream in blocks of about `size` bytes. Without `ends` a last line without its end is left."""
+    rest, last = b"", False
+    while not last:
+        more = file.read(size or BLOCK_BYTES)
+        data, last = rest + more, not more
+        if not data or (last and not ends):
+            return
+        used: list[int] = []
+        yield Lines(data, last, used.append)
+        rest = data[used[0] :]
+        if len(rest) > LONGEST_LINE:
+            start, length, rest = rest[:_KEPT], *_pass_line(file, rest)
+            if length or ends:
+                yield Lines(start, False, used.append, length or LONGEST_LINE)
+
+
+def _pass_line(file: BinaryIO, rest: bytes) -> tuple[int, bytes]:
+    """Read on to the end of a line: its length, 0 if the stream ends before; and what was read of the next."""
+    length = 0
+    while (end := rest.find(b"\n")) < 0:
+        length += len(rest)
+        rest = file.read(BLOCK_BYTES)
+        if not rest:
+            return 0, b""
+    return length + end + 1, rest[end + 1 :]
+
+
+def _read_one_by_one(
+    records: Records, header: Header, types: dict[str, pl.DataType], lossy: bool
+) -> pl.DataFrame | None:
+    """For quotes in the middle of a field, which only Python's reader takes as they are; texts only."""
+    if any(kind != pl.String for kind in types.values()):
+        return None
+    rows: list[list[str | None]] = []
+    for start, end in zip(records.starts, records.ends, strict=True):
+        text = records.data[start:end].decode("utf-8", errors="replace" if lossy else "strict").rstrip("\r")
+        fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=header.delimiter))
+        rows.append([field or None for field in fields])
+    return pl.DataFrame(rows, schema=dict.fromkeys(header.names, pl.String), orient="row").select(list(types))
+
+
+@njit(cache=True)
+def _scan(data: Array, delimiter: int, final: bool, longest: int) -> Any:
+    """Where records begin and end, their lines and numbers of fields, and which have quotes where none should be."""
+    size = len(data)
+    most = 1
+    for sign in data:
+        if sign == 10:
+            most += 1
+    starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
+    lines, fields = np.empty(most, np.int64), np.empty(most, np.int32)
+    odd = np.zeros(most, np.bool_)
+    count = at = line = 0
+    while at < size:
+        start, number, first_end, inner = at, 1, -1, 0
+        begins, is_odd, is_open, is_whole = True, False, False, False
+        while at < size:
+            sign = data[at]
+            if begins and sign == 34:
+                is_open = True
+                at += 1
+                while at < size:
+                    if data[at] == 34:
+                        if at + 1 < size and data[at + 1] == 34:
+                            at += 2
+                            continue
+                        is_open = False
+                        at += 1
+                        break
+                    if data[at] == 10:
+                        inner += 1
+                        if first_end < 0:
+                            first_end = at
+                    at += 1
+                begins = False
+                if at < size and data[at] != delimiter and data[at] != 10 and data[at] != 13:
+                    is_odd = True
+                continue
+            begins = sign == delimiter
+            if begins:
+                number += 1
+            elif sign == 10:
+                is_whole = True
+                break
+            elif sign == 34:
+                is_odd = True
+            at += 1
+        if not is_whole:
+            if is_open and first_end >= 0 and (final or size - start > longest):
+                at, number, inner = first_end, _UNCLOSED, 0
+            elif not final:
+                return starts[:count], ends[:count], lines[:count], fields[:count], odd[:count], start, line
+            elif is_open:
+                number = _UNCLOSED
+        starts[count], ends[count], lines[count], fields[count], odd[count] = start, at, line, number, is_odd
+        count += 1
+        line += 1 + inner
+        at += 1
+    return starts[:count], ends[:count], lines[:count], fields[:count], odd[:count], min(at, size), line

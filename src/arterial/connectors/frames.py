@@ -57,7 +57,9 @@ def frame_from(value: Any, schema: Schema, where: str) -> pl.DataFrame:
         raise DataError(f"{where}: {_first_line(trouble)}; expected {schema}") from None
 
 
-def check_columns(found: Mapping[str, pl.DataType], schema: Schema, where: str) -> None:
+def check_columns(
+    found: Mapping[str, pl.DataType], schema: Schema, where: str, *, numbers_are_times: bool = False
+) -> None:
     """Raise unless these columns have all that the schema asks for, with types that fit."""
     for column in schema:
         if column.name not in found:
@@ -65,7 +67,8 @@ def check_columns(found: Mapping[str, pl.DataType], schema: Schema, where: str) 
                 f"{where}: the column {column.name!r} is missing; it has: {', '.join(found)}{near(column.name, found)}"
             )
         kind, wanted = found[column.name], column.type
-        if not _fits(kind, wanted):
+        is_time = wanted is Type.TIMESTAMP and (kind.is_numeric() or kind == pl.Date)
+        if not _fits(kind, wanted) and not (numbers_are_times and is_time):
             raise DataError(f"{where}: the column {column.name!r} is {kind}; expected {wanted}")
 
 

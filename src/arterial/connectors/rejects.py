@@ -22,6 +22,8 @@ from arterial.storage.place import put_in_place, remove
 ONE_FILE = ("line", "reason", "text")
 SEVERAL_FILES = ("file", "line", "reason", "text")
 EXAMPLES = 3
+MOST_REASONS, OTHER_REASONS = 1000, "other reasons"
+"""So many reasons are counted by themselves; a reason may contain a value of the line."""
 
 
 class Reject(NamedTuple):
@@ -67,7 +69,9 @@ class Rejects:
         """Count lines and append them to the file."""
         if not rejects:
             return
-        self.counts.update(reject.reason for reject in rejects)
+        for reject in rejects:
+            known = reject.reason in self.counts or len(self.counts) < MOST_REASONS
+            self.counts[reject.reason if known else OTHER_REASONS] += 1
         self.examples += list(rejects)[: self.most - len(self.examples)]
         lines = self._lines(rejects)
         try:

@@ -65,6 +65,13 @@ class Source(ABC):
     ordered: ClassVar[bool] = True
     """Whether its tuples come in the order of their time. If not, the network's source box puts them in order."""
 
+    def allow(self, disorder: int, *, signed: bool) -> Source:
+        """This source, with the source box's `disorder` in units of its time, and whether it is signed; before `bind`.
+
+        An ordered source that reads late tuples gives them in `read_trains`, as `Train.late`.
+        """
+        return self
+
     def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Source:
         """This source, checked and made ready for a source box; `folder` may keep files. Runs once, at the start."""
         return self
@@ -75,7 +82,7 @@ class Source(ABC):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know about it when the run starts, such as lines that were set aside."""
+        """What the user should know about it by now, such as lines that were set aside; asked at start and end."""
         return ()
 
     @abstractmethod

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from arterial.connectors.file_sink import FORMATS, FileSink
-from arterial.connectors.file_source import FileSource
+from arterial.connectors.files.source import FileSource
 from arterial.connectors.frames import frame_source, is_frame
 from arterial.connectors.sink import Sink
 from arterial.connectors.source import Source
@@ -21,7 +22,7 @@ from arterial.network.box import Stream
 
 PathLike = str | os.PathLike[str]
 
-SOURCES: Mapping[str, Callable[[str], Source]] = {"file": lambda uri: FileSource(_path(uri))}
+SOURCES: Mapping[str, Callable[[str], Source]] = {"file": lambda uri: _file_source(uri)}
 """What makes a source of a URI, by its scheme."""
 
 SINKS: Mapping[str, Callable[[str, Path], Sink]] = {"file": lambda uri, parts: _file_sink(_path(uri), parts)}
@@ -34,7 +35,7 @@ def source_from(value: Any, name: str, stream: Stream) -> Source:
         return value
     if isinstance(value, str | os.PathLike):
         scheme, text = _scheme(value, f"source {name!r}", SOURCES)
-        return SOURCES[scheme](text) if scheme else FileSource(text)
+        return SOURCES[scheme](text) if scheme else FileSource.from_text(text)
     if is_frame(value):
         return frame_source(value, name, stream)
     raise RunError(
@@ -82,6 +83,12 @@ def _path(uri: str) -> Path:
     if parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
         raise RunError(f"{uri}: expected file:///PATH, without a host and without options")
     return Path(unquote(parts.path))
+
+
+def _file_source(uri: str) -> FileSource:
+    path, _, options = uri.partition("?")
+    source = FileSource.from_text(f"data?{options}") if options else FileSource("")
+    return replace(source, path=_path(path))
 
 
 def _file_sink(path: Path, parts: Path) -> FileSink:

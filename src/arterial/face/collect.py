@@ -48,8 +48,8 @@ def collect(network: Network | NetworkValue, sources: Mapping[str, Any] | None =
     sinks = {name: MemorySink() for name in output_names(value)}
     with checkpoint_or_temporary(None) as folder:
         run = LocalRun(value, bound, sinks, folder, Settings(shards=1), temporary=True)
-    for notice in run.notices:
-        warnings.warn(notice, stacklevel=2)
     run.work()
     run.wait()
+    for notice in run.notices:
+        warnings.warn(notice, stacklevel=2)
     return Outputs(run.outputs)

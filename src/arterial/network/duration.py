@@ -39,6 +39,18 @@ def units(duration: Duration, time: Type, what: str, least: int = 1) -> int:
     return int(count)
 
 
+def as_duration(count: int, time: Type) -> str:
+    """Units of a time column as a duration.
+
+    >>> as_duration(2_500_000, Type.TIMESTAMP)
+    '2500 ms'
+    """
+    if time is not Type.TIMESTAMP:
+        return f"{count} s"
+    name, size = next((name, size) for name, size in (("s", 1_000_000), ("ms", 1000), ("us", 1)) if count % size == 0)
+    return f"{count // size} {name}"
+
+
 def check_duration(duration: object, what: str) -> None:
     """Raise unless it is a duration."""
     _seconds(duration, what)

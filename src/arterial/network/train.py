@@ -31,6 +31,8 @@ class Train:
 
     tuples: pl.DataFrame
     through: int
+    late: pl.DataFrame | None = None
+    """Of a train that a source reads in order: the tuples that came too late for it, as they came."""
 
     def __len__(self) -> int:
         return self.tuples.height
@@ -41,4 +43,5 @@ def coupled(trains: Sequence[Train]) -> Train:
     if len(trains) == 1:
         return trains[0]
     filled = [train.tuples for train in trains if len(train)] or [trains[0].tuples]
-    return Train(pl.concat(filled, rechunk=False), trains[-1].through)
+    late = [train.late for train in trains if train.late is not None]
+    return Train(pl.concat(filled, rechunk=False), trains[-1].through, pl.concat(late) if late else None)

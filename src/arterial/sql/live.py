@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from arterial.connectors.file_sink import FileSink
-from arterial.connectors.file_source import FileSource
+from arterial.connectors.files.source import FileSource
 from arterial.engine.host.inprocess import InProcess
-from arterial.errors import MachineError
+from arterial.errors import DataError, MachineError
 from arterial.network.box import SIGN, Stream
 from arterial.network.network import NetworkValue
 from arterial.network.schema import Type
@@ -23,7 +23,7 @@ from arterial.network.train import BEGIN, Train
 from arterial.sql.catalog import StreamEntry
 from arterial.sql.draw import ANSWER, loaded_column
 from arterial.sql.reading import MICROSECONDS, Input, as_fractions
-from arterial.storage.place import put_in_place
+from arterial.storage.place import put_if_absent
 
 TRAIN_SIZE = 20_000
 Told = Callable[["Answer", pl.DataFrame], None]
@@ -107,13 +107,18 @@ def run_here(
 
 
 def sources_for_spark(network: NetworkValue, inputs: Mapping[str, Input], folder: Path) -> dict[str, FileSource]:
-    """The inputs as Parquet files in a folder, for a run on Spark."""
+    """The inputs as Parquet files in a folder, for a run on Spark. What an earlier run began with is never replaced."""
     made = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for number, (name, rows) in enumerate(source_rows(network, inputs).items()):
             path = folder / f"{number:02d}.parquet"
-            put_in_place(path, rows.write_parquet)
+            put_if_absent(path, rows.write_parquet)
+            if not pl.read_parquet(path).equals(rows):
+                raise DataError(
+                    f"stream {name!r}: its rows are not those that the run with this checkpoint began with ({path}). "
+                    "Restore the file, or give another folder as checkpoint"
+                )
             made[name] = FileSource(path)
     except OSError as fault:
         raise MachineError(f"{folder}: cannot be written: {fault.strerror or fault}") from None

@@ -13,6 +13,7 @@ import polars as pl
 
 from arterial.connectors.csv import Texts, judged, read_texts
 from arterial.connectors.rejects import Reject
+from arterial.connectors.times import parse_times
 from arterial.errors import DataError
 from arterial.moving.files.event_file import FIELDS, read_events
 from arterial.moving.files.event_table import EVENT_SCHEMA
@@ -181,7 +182,7 @@ def _times(series: pl.Series) -> tuple[pl.Series, bool]:
     if series.dtype == pl.String:
         text = series.str.strip_chars()
         numbers = text.cast(pl.Float64, strict=False)
-        instants = text.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+        instants = parse_times(text.set(numbers.is_not_null(), None))
         if instants.is_not_null().sum() > numbers.is_not_null().sum():
             return instants, False
         whole = text.cast(pl.Int64, strict=False)

@@ -14,7 +14,7 @@ import pytest
 
 from arterial import Network
 from arterial.connectors.file_sink import FileSink
-from arterial.connectors.file_source import FileSource
+from arterial.connectors.files.source import FileSource
 from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import ArrivingSource, MemorySource
 from arterial.connectors.table_sink import TableSink

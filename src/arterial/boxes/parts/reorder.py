@@ -23,7 +23,7 @@ def reorder(train: Train, state: State, time: str, disorder: int, signed: bool =
     highest, promised = (
         (BEGIN + disorder, BEGIN) if clock is None else (int(clock["highest"][0]), int(clock["promised"][0]))
     )
-    tuples, late = _split_late(train.tuples, time, highest, promised, disorder, signed)
+    tuples, late = split_late(train.tuples, time, highest, promised, disorder, signed)
     arrived = instants(tuples, time)
     if len(arrived):
         highest = max(highest, int(arrived.max()))
@@ -47,9 +47,10 @@ def reorder(train: Train, state: State, time: str, disorder: int, signed: bool =
     return Train(merged, through), Train(late, unordered_through(promised))
 
 
-def _split_late(
+def split_late(
     tuples: pl.DataFrame, time: str, highest: int, promised: int, disorder: int, signed: bool
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tuples that are in time, and the late ones: by the highest time before each, or by what was promised."""
     times = (
         tuples[time].cast(pl.Int64).fill_null(BEGIN).to_numpy() if tuples[time].null_count() else instants(tuples, time)
     )

@@ -17,7 +17,7 @@ from arterial.engine.transport.parcels import Parcel, receive, send
 from arterial.network.box import Box
 from arterial.network.network import Port
 from arterial.network.state import State
-from arterial.network.train import BEGIN, Train, coupled
+from arterial.network.train import BEGIN, END, Train, coupled
 
 ARRIVALS = "arrivals"
 """The pseudo input of a source that has to put its tuples in order."""
@@ -180,7 +180,13 @@ def _run_box(
 
 
 def _enter(plan: Plan, box: Box, train: Train) -> dict[str, Train]:
-    """A source's train is what its first port gives; its other ports (late tuples) give nothing."""
+    """A source's train is what its first port gives; its other port gives what came too late for it."""
     first, *others = box.outputs
-    rest = {port: Train(plan.network.streams[Port(box.name, port)].schema.empty(), train.through) for port in others}
+    through = END if train.through == END else BEGIN
+    rest = {
+        port: Train(
+            plan.network.streams[Port(box.name, port)].schema.empty() if train.late is None else train.late, through
+        )
+        for port in others
+    }
     return {first: train, **rest}

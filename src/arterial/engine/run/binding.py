@@ -53,8 +53,15 @@ def bind_sources(network: NetworkValue, sources: Mapping[str, Any], folder: Path
     for name, source in sources.items():
         if isinstance(source, Source):
             stream = network.streams[first_port(network, name)]
-            bound[name] = source.bind(name, stream.schema, stream.time, folder)
+            allowed = getattr(network.box(name), "disorder", 0)
+            disorder = units(allowed, stream.schema[stream.time], "disorder", least=0)
+            bound[name] = source.allow(disorder, signed=stream.signed).bind(name, stream.schema, stream.time, folder)
     return bound
+
+
+def notices_of(sources: Mapping[str, Source]) -> tuple[str, ...]:
+    """What the user should know about the sources by now."""
+    return tuple(text for source in sources.values() for text in source.notices)
 
 
 def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], folder: Path) -> dict[str, Sink]:

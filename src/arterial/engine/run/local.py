@@ -6,6 +6,7 @@ Nothing survives its end: it keeps no checkpoint and begins from the start every
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +20,7 @@ from arterial.engine.host.failures import write_rejects
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.host.level import Outcome
 from arterial.engine.plan.plan import HEAD
-from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings, plan_run
+from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings, notices_of, plan_run
 from arterial.engine.run.folder import make_folder, remove_unless_needed
 from arterial.engine.run.life import Run
 from arterial.engine.run.settings import Settings
@@ -77,13 +78,15 @@ class LocalRun(Run):
         self._folder = make_folder(checkpoint)
         self.checkpoint = self._folder.parent
         try:
+            # A local run begins from the start, so what an earlier one took in of its sources is not its own.
+            shutil.rmtree(self._folder / "sources", ignore_errors=True)
             self._sources = bind_sources(network, sources, self._folder)
             self._sinks = bind_sinks(network, sinks, self._folder)
             self.plan = plan_run(network, settings.shards or _cores(), self._sources)
         except OSError as trouble:
             raise RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}") from None
         self.statistics = Statistics(self.plan)
-        self.notices = tuple(text for source in self._sources.values() for text in source.notices)
+        self.notices = notices_of(self._sources)
         self._settings = settings
         self._host = InProcess(self.plan, policy=settings.policy)
         self._control, self._changed = Control(), Condition()
@@ -137,6 +140,7 @@ class LocalRun(Run):
             self._error = RunError(f"the run stopped: {type(trouble).__name__}: {trouble}")
             self._error.__cause__ = trouble
         finally:
+            self.notices = notices_of(self._sources)
             if self._temporary:
                 remove_unless_needed(self._folder)
             self._over.set()

@@ -16,7 +16,7 @@ from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sink import Delivery, Sink
 from arterial.connectors.source import Source
-from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings, first_port, plan_run
+from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings, first_port, notices_of, plan_run
 from arterial.engine.run.folder import FOLDER, make_folder, remove_unless_needed
 from arterial.engine.run.life import Run
 from arterial.engine.run.lock import lock_checkpoint, note_owner
@@ -112,7 +112,7 @@ class SparkRun(Run):
             work = replace(work, memory=str(self._memory.path))
         self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
         self._levels, self._works = levels, {work.version: work}
-        self.notices = tuple(text for source in work.sources.values() for text in source.notices)
+        self.notices = notices_of(work.sources)
         self._ended = False
         for marker in (ENDED, STOPPED):
             remove(folder / marker)
@@ -272,6 +272,7 @@ class SparkRun(Run):
             self._error = as_run_error(trouble, self._folder)
         finally:
             self._clear_memory()
+            self.notices = notices_of(self._work.sources)
             self._lock.close()
             if self._temporary:
                 remove_unless_needed(self._folder)

@@ -1,0 +1,204 @@
+"""Reads a file block by block as rows of a schema, in bounded memory; what does not fit is set aside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import BinaryIO
+
+import polars as pl
+
+from arterial.connectors import csv
+from arterial.connectors.csv import Header, Records, Texts, judged, read_header, read_records, record_blocks
+from arterial.connectors.files.columnar import BLOCK_ROWS, columns_of, row_blocks
+from arterial.connectors.files.find import CSV, DataFile
+from arterial.connectors.files.json_lines import text_blocks
+from arterial.connectors.frames import check_columns
+from arterial.connectors.rejects import Reject
+from arterial.connectors.times import unit_of
+from arterial.connectors.values import TimeOptions, from_columns, from_texts, wrong_values
+from arterial.errors import DataError, near
+from arterial.network.schema import Schema, Type
+
+LEAST_BYTES = 64 * 1024
+"""Blocks are never smaller, however many files are read side by side."""
+
+
+@dataclass
+class Place:
+    """How far a file has been read, and what was recognised in it."""
+
+    bytes: int = 0
+    lines: int = 0
+    """Lines of text, or rows of Parquet or Arrow."""
+    units: dict[str, str] = field(default_factory=dict)
+    """The unit of numbers in columns of timestamps."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a file, and the lines between them that do not fit."""
+
+    rows: pl.DataFrame
+    rejects: list[Reject]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read: as what, how its times are written, and in which share of the usual size of a block."""
+
+    schema: Schema
+    options: TimeOptions
+    ends: bool = True
+    """Whether the file is all there. If not, a last line without its end is left for later."""
+    share: int = 1
+
+    @property
+    def block_bytes(self) -> int:
+        """About so many bytes of text make a block."""
+        return max(csv.BLOCK_BYTES // self.share, min(LEAST_BYTES, csv.BLOCK_BYTES))
+
+    @property
+    def block_rows(self) -> int:
+        """So many rows of Parquet or Arrow make a block."""
+        return max(BLOCK_ROWS // self.share, 1000)
+
+
+def read_blocks(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
+    """The rows of a file behind a place, which moves on with each block."""
+    if not file.is_text:
+        yield from _read_columnar(file, reading, place)
+        return
+    try:
+        yield from (_read_csv if file.kind == CSV else _read_json)(file, reading, place)
+    except OSError as fault:
+        raise DataError(f"{file.path}: cannot be read as {file.kind}: {fault.strerror or fault}") from None
+
+
+def _read_columnar(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
+    schema = reading.schema
+    check_columns(columns_of(file), schema, str(file.path), numbers_are_times=True)
+    for rows in row_blocks(file, schema.names, place.lines, reading.block_rows):
+        values = from_columns(rows, schema, _recognise(rows, reading, place))
+        values, rejects = _only_fitting(Texts(rows, range(rows.height)), values, schema)
+        rejects = _numbered(rejects, place)
+        place.lines += rows.height
+        yield Block(values, rejects)
+
+
+def _read_csv(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
+    with file.open() as stream:
+        header = read_header(stream, str(file.path), ends=reading.ends)
+        if header is None:
+            return
+        _check_names(file, header.names, reading.schema)
+        if place.bytes:
+            _pass_over(stream, place.bytes - header.size)
+        else:
+            place.bytes, place.lines = header.size, 1
+        for records, bad, used, passed in record_blocks(stream, header, ends=reading.ends, size=reading.block_bytes):
+            rows, unfit = _judge_csv(records, header, reading, place)
+            rejects = _numbered([*bad, *unfit], place)
+            place.bytes += used
+            place.lines += passed
+            yield Block(rows, rejects)
+
+
+def _judge_csv(records: Records, header: Header, reading: Reading, place: Place) -> tuple[pl.DataFrame, list[Reject]]:
+    """Read what has a type as that type, which is fast; if some text does not fit, all as texts."""
+    texts: dict[str, pl.DataType] = {column.name: pl.String() for column in reading.schema}
+    by_text = (Type.TIMESTAMP, Type.BOOL)
+    types = {c.name: pl.String() if c.type in by_text else c.type.polars for c in reading.schema}
+    rows = read_records(records, header, types)
+    rejects: list[Reject] = []
+    if rows is None:
+        records, rejects = _only_utf8(records)
+        rows = read_records(records, header, texts)
+        assert rows is not None
+    fits, unfit = _judge(Texts(rows, records.lines), reading, place, records.text)
+    return fits, [*rejects, *unfit]
+
+
+def _only_utf8(records: Records) -> tuple[Records, list[Reject]]:
+    """Leave out the records that are not UTF-8."""
+    try:
+        records.data.decode("utf-8")
+        return records, []
+    except UnicodeDecodeError:
+        pass
+    good, rejects = [], []
+    for place in range(len(records.starts)):
+        try:
+            records.data[records.starts[place] : records.ends[place]].decode("utf-8")
+            good.append(place)
+        except UnicodeDecodeError:
+            rejects.append(Reject(int(records.lines[place]), "is not UTF-8", records.text(place)))
+    return records.only(good), rejects
+
+
+def _read_json(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
+    with file.open() as stream:
+        _pass_over(stream, place.bytes)
+        blocks = text_blocks(stream, reading.schema.names, ends=reading.ends, size=reading.block_bytes)
+        for texts, lines, used, passed in blocks:
+            rows, unfit = _judge(texts, reading, place, partial(_line, lines))
+            rejects = _numbered([*texts.rejects, *unfit], place)
+            place.bytes += used
+            place.lines += passed
+            yield Block(rows, rejects)
+
+
+def _pass_over(stream: BinaryIO, count: int) -> None:
+    """Go on by so many bytes; what is compressed must be unpacked to get there."""
+    if stream.seekable():
+        stream.seek(count, os.SEEK_CUR)
+        return
+    while count > 0 and (passed := stream.read(min(count, csv.BLOCK_BYTES))):
+        count -= len(passed)
+
+
+def _line(lines: list[bytes], place: int) -> str:
+    return lines[place].decode("utf-8", errors="replace").strip()
+
+
+def _numbered(rejects: list[Reject], place: Place) -> list[Reject]:
+    """Rejects of a block with the numbers of their lines in the file."""
+    return [reject._replace(line=reject.line + place.lines + 1) for reject in sorted(rejects)]
+
+
+def _judge(
+    texts: Texts, reading: Reading, place: Place, text_of: Callable[[int], str]
+) -> tuple[pl.DataFrame, list[Reject]]:
+    values = from_texts(texts.rows, reading.schema, _recognise(texts.rows, reading, place))
+    return _only_fitting(texts, values, reading.schema, text_of)
+
+
+def _only_fitting(
+    found: Texts, values: pl.DataFrame, schema: Schema, text_of: Callable[[int], str] | None = None
+) -> tuple[pl.DataFrame, list[Reject]]:
+    """Without the rows of which a value was there and is null now, because it is not of its type."""
+    wrong = wrong_values(found.rows, values)
+    if not any(wrong[name].any() for name in wrong.columns):
+        return values, []
+    fits, unfit = judged(found, wrong, lambda name, value: str(schema[name]), text_of)
+    return values.filter(fits), unfit
+
+
+def _recognise(rows: pl.DataFrame, reading: Reading, place: Place) -> TimeOptions:
+    """The options with the units of the numbers that stand in columns of timestamps; the first numbers decide."""
+    for column in reading.schema:
+        known = column.type is not Type.TIMESTAMP or reading.options.unit or column.name in place.units
+        kind = rows.schema[column.name]
+        if not known and (kind == pl.String or kind.is_numeric()) and (unit := unit_of(rows[column.name])):
+            place.units[column.name] = unit
+    return replace(reading.options, recognised=dict(place.units))
+
+
+def _check_names(file: DataFile, names: tuple[str, ...], schema: Schema) -> None:
+    if missing := [name for name in schema.names if name not in names]:
+        raise DataError(
+            f"{file.path}: line 1: the column {', '.join(map(repr, missing))} is missing; it has: "
+            f"{', '.join(names)}{near(missing[0], names)}"
+        )

@@ -1,0 +1,115 @@
+"""Which files a path stands for, and what is in them: by their names, else by their first bytes."""
+
+from __future__ import annotations
+
+import glob
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from arterial.errors import DataError
+
+CSV, JSON, PARQUET, ARROW = "CSV", "JSON lines", "Parquet", "Arrow"
+
+SUFFIXES = {
+    "csv": CSV, "tsv": CSV, "jsonl": JSON, "ndjson": JSON, "json": JSON,
+    "parquet": PARQUET, "pq": PARQUET, "arrow": ARROW, "feather": ARROW, "ipc": ARROW,
+}  # fmt: skip
+COMPRESSIONS = {"gz": "gzip", "zst": "zstd", "zstd": "zstd", "bz2": "bz2"}
+EXPECTED = "a file of CSV, JSON lines (also .gz, .zst, .bz2), Parquet or Arrow, a folder of them, or a pattern (*.csv)"
+
+_MAGIC = ((b"PAR1", PARQUET), (b"ARROW1", ARROW), (b"{", JSON))
+_BUFFER = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file, what is in it, and how it is compressed, if it is."""
+
+    path: Path
+    kind: str
+    compression: str | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it has lines; the others have typed columns."""
+        return self.kind in (CSV, JSON)
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether lines may be appended while it is read."""
+        return self.is_text and self.compression is None
+
+    def open(self) -> BinaryIO:
+        """Its bytes, unpacked."""
+        try:
+            if self.compression is None:
+                return self.path.open("rb")
+            return io.BufferedReader(pa.input_stream(str(self.path), compression=self.compression), _BUFFER)
+        except OSError as fault:
+            raise DataError(f"{self.path}: cannot be read: {fault.strerror or fault}") from None
+
+
+def find_files(path: Path, where: str, *, may_be_none: bool = False) -> list[DataFile]:
+    """The files that a path stands for, in the order of their names; all must be of one kind."""
+    if path.is_file():
+        return [data_file(path.absolute())]
+    if path.is_dir():
+        folder = path.absolute()
+        found = [f for f in folder.rglob("*") if f.is_file() and not _is_hidden(f.relative_to(folder)) and _is_known(f)]
+    elif glob.has_magic(str(path)):
+        found = [Path(file).absolute() for file in glob.glob(str(path), recursive=True) if Path(file).is_file()]  # noqa: PTH207
+        found = [file for file in found if not _is_hidden(Path(file.name))]
+    elif may_be_none:
+        return []
+    else:
+        raise DataError(f"{where}: {path} does not exist; expected {EXPECTED}")
+    known = [data_file(file) for file in sorted(found)]
+    if len(kinds := sorted({file.kind for file in known})) > 1:
+        raise DataError(f"{where}: {path} has files of {' and '.join(kinds)}; name those of one kind, as in *.csv")
+    if known:
+        return known
+    if may_be_none:
+        return []
+    if path.is_dir():
+        raise DataError(f"{where}: the folder {path} has no files with a known ending ({', '.join(SUFFIXES)})")
+    raise DataError(f"{where}: no file is named {path}; expected {EXPECTED}")
+
+
+def data_file(path: Path) -> DataFile:
+    """What is in a file."""
+    stem, _, suffix = path.name.lower().rpartition(".")
+    compression = COMPRESSIONS.get(suffix)
+    if compression:
+        suffix = stem.rpartition(".")[2]
+    kind = SUFFIXES.get(suffix)
+    if kind is None:
+        try:
+            with DataFile(path, CSV, compression).open() as file:
+                first = file.read(8).lstrip(b"\xef\xbb\xbf \r\n")
+        except OSError as fault:
+            raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from None
+        kind = next((kind for magic, kind in _MAGIC if first.startswith(magic)), CSV)
+    if compression and kind in (PARQUET, ARROW):
+        raise DataError(f"{path}: {kind} is compressed inside; unpack it with {compression}")
+    return DataFile(path, kind, compression)
+
+
+def folder_of(path: Path) -> Path:
+    """The folder in which the files of a path are."""
+    while glob.has_magic(str(path)):
+        path = path.parent
+    return path if path.is_dir() else path.parent
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _is_known(path: Path) -> bool:
+    parts = path.name.lower().split(".")
+    suffix = parts[-2] if len(parts) > 2 and parts[-1] in COMPRESSIONS else parts[-1]
+    return suffix in SUFFIXES

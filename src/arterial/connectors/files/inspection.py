@@ -1,0 +1,246 @@
+"""Looks at a file that nobody described yet: its columns and their types, its time, its disorder, its bad lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from arterial.connectors.csv import read_header, read_records, record_blocks
+from arterial.connectors.files.blocks import Place, Reading, read_blocks
+from arterial.connectors.files.columnar import columns_of
+from arterial.connectors.files.find import CSV, DataFile, find_files
+from arterial.connectors.files.json_lines import text_blocks
+from arterial.connectors.rejects import EXAMPLES
+from arterial.connectors.times import NAMES, check_options, parse_times, unit_of
+from arterial.connectors.values import TimeOptions
+from arterial.errors import DataError
+from arterial.network.duration import as_duration
+from arterial.network.schema import Field, Schema, Type
+from arterial.network.train import BEGIN
+
+TIME_NAMES = ("time", "timestamp", "ts", "t", "datetime", "date", "at", "event_time", "created_at", "when", "seconds")
+MOST_BAD = 0.1
+"""A column has a type if no more than this share of its texts are something else; those are bad lines."""
+
+_EPOCH_FROM = 100_000_000
+"""Integers below, which would be before 1973, are taken for seconds since some other beginning."""
+
+
+@dataclass
+class Inspection:
+    """What is in a file, and the source that would read it."""
+
+    path: str
+    kind: str
+    schema: Schema
+    time: str | None
+    rows: int = 0
+    disorder: int = 0
+    first: Any = None
+    last: Any = None
+    without_time: int = 0
+    bad: int = 0
+    examples: list[str] = field(default_factory=list)
+    units: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """The line that draws a source for it."""
+        name = re.sub(r"\W+", "_", Path(self.path).name.split(".")[0]).strip("_").lower() or "source"
+        columns = ", ".join(f'"{column.name}": "{column.type}"' for column in self.schema)
+        disorder = f', disorder="{self._disorder}"' if self.disorder else ""
+        return f'{name} = net.source("{name}", {{{columns}}}, time="{self.time}"{disorder})'
+
+    @property
+    def _disorder(self) -> str:
+        return as_duration(self.disorder, Type.INT64 if self.time is None else self.schema[self.time])
+
+    def describe(self) -> dict[str, Any]:
+        """All of it, as data."""
+        return {
+            "file": self.path,
+            "kind": self.kind,
+            "rows": self.rows,
+            "columns": {column.name: str(column.type) for column in self.schema},
+            "time": self.time,
+            "units": self.units,
+            "first": None if self.first is None else str(self.first),
+            "last": None if self.last is None else str(self.last),
+            "disorder": self._disorder if self.disorder else "0 s",
+            "rows_without_time": self.without_time,
+            "bad_lines": self.bad,
+            "examples": self.examples,
+            "source": self.source if self.time else None,
+        }
+
+    def lines(self) -> list[str]:
+        """All of it, to read."""
+        width = max(len(name) for name in self.schema.names)
+        said = [f"{self.path}: {self.kind}, {self.rows:,} rows that fit, {self.bad:,} bad line(s)"]
+        for column in self.schema:
+            note = " <- the time" if column.name == self.time else ""
+            unit = f", numbers of {NAMES[self.units[column.name]]} since 1970" if column.name in self.units else ""
+            said.append(f"  {column.name:{width}}  {column.type}{unit}{note}")
+        said += [f"  {example}" for example in self.examples]
+        if self.time is None:
+            return [
+                *said,
+                f"No column looks like a time; expected one named {', '.join(TIME_NAMES[:4])}, or say --time",
+            ]
+        said.append(f"time: from {self.first} to {self.last}, disorder {self._disorder if self.disorder else 'none'}")
+        if self.without_time:
+            said.append(f"{self.without_time:,} row(s) have no time and would leave by the port 'late'")
+        return [*said, "", self.source]
+
+
+def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | None = None) -> Inspection:
+    """Look at a file; of a folder or a pattern, at the first."""
+    options = options or TimeOptions()
+    check_options(options.unit, options.timezone, str(path))
+    file = find_files(path, "inspect")[0]
+    schema = _schema_of_texts(file) if file.is_text else _schema_of_columns(file)
+    if time is not None and time not in schema:
+        raise DataError(f"{file.path}: has no column {time!r}; it has: {', '.join(schema.names)}")
+    found = Inspection(str(path), file.kind, schema, time or _time_column(schema))
+    _read(file, found, options)
+    return found
+
+
+def _read(file: DataFile, found: Inspection, options: TimeOptions) -> None:
+    """Read it as the source would."""
+    place, highest = Place(), BEGIN
+    for block in read_blocks(file, Reading(found.schema, options), place):
+        found.rows += block.rows.height
+        found.bad += len(block.rejects)
+        for reject in block.rejects[: EXAMPLES - len(found.examples)]:
+            found.examples.append(f"line {reject.line}: {reject.reason}")
+        if found.time is None:
+            continue
+        column = block.rows[found.time]
+        found.without_time += column.null_count()
+        column = column.drop_nulls()
+        times = column.to_physical().cast(pl.Int64).to_numpy()
+        if not len(times):
+            continue
+        if highest == BEGIN:
+            highest = int(times[0])
+        before = np.maximum.accumulate(np.concatenate([[highest], times]))
+        found.disorder = max(found.disorder, int((before[:-1] - times).max()))
+        highest = int(before[-1])
+        low, high = column.min(), column.max()
+        found.first = low if found.first is None else min(found.first, low)
+        found.last = high if found.last is None else max(found.last, high)
+    found.units = dict(place.units)
+
+
+def _schema_of_columns(file: DataFile) -> Schema:
+    fields = []
+    for name, kind in columns_of(file).items():
+        if kind.is_nested() or kind == pl.Binary:
+            continue
+        fits = [known for known in Type if known.polars == kind]
+        if kind == pl.Date or isinstance(kind, pl.Datetime):
+            fits = [Type.TIMESTAMP]
+        elif kind.is_integer() and not fits:
+            fits = [Type.INT64]
+        elif kind.is_numeric() and not fits:
+            fits = [Type.FLOAT64]
+        fields.append(Field(name, fits[0] if fits else Type.STRING))
+    if not fields:
+        raise DataError(f"{file.path}: has no columns of numbers, texts, bools or times")
+    return Schema(tuple(fields))
+
+
+def _schema_of_texts(file: DataFile) -> Schema:
+    """Of each column the first type that nearly all its texts are written in."""
+    given: Counter[str] = Counter()
+    fits: dict[str, Counter[Type]] = {}
+    largest: dict[str, float] = {}
+    for texts in _texts(file):
+        for column in texts.get_columns():
+            filled = column.drop_nulls().str.strip_chars()
+            filled = filled.filter(filled != "")
+            given[column.name] += len(filled)
+            counts = fits.setdefault(column.name, Counter())
+            whole = filled.cast(pl.Int64, strict=False)
+            is_plain = ~filled.str.contains(r"^[+-]?0\d")
+            counts[Type.BOOL] += int(filled.str.to_lowercase().is_in(["true", "false"]).sum())
+            counts[Type.INT64] += int((whole.is_not_null() & is_plain).sum())
+            counts[Type.FLOAT64] += int((filled.cast(pl.Float64, strict=False).is_not_null() & is_plain).sum())
+            dates = filled.filter(filled.str.contains(r"^\d{4}-"))
+            counts[Type.TIMESTAMP] += int(parse_times(dates).is_not_null().sum())
+            if unit_of(filled):
+                largest[column.name] = max(largest.get(column.name, 0.0), float(whole.abs().max() or 0))  # type: ignore[arg-type]
+    fields = []
+    for name, counts in fits.items():
+        enough = given[name] * (1 - MOST_BAD)
+        kind = next((kind for kind, count in counts.items() if given[name] and count >= enough), Type.STRING)
+        if kind is not Type.STRING and _is_time(name) and counts[Type.TIMESTAMP] + counts[Type.FLOAT64] >= enough:
+            is_epoch = largest.get(name, 0) >= _EPOCH_FROM or kind is Type.FLOAT64
+            kind = Type.TIMESTAMP if is_epoch else kind
+        fields.append(Field(name, kind))
+    if not fields:
+        raise DataError(f"{file.path}: has no rows; expected some, to see what is in them")
+    return Schema(tuple(fields))
+
+
+def _texts(file: DataFile) -> Iterator[pl.DataFrame]:
+    """All columns as texts, block by block."""
+    with file.open() as stream:
+        if file.kind == CSV:
+            header = read_header(stream, str(file.path))
+            assert header is not None
+            types: dict[str, pl.DataType] = dict.fromkeys(header.names, pl.String())
+            for records, _, _, _ in record_blocks(stream, header):
+                rows = read_records(records, header, types, lossy=True)
+                if rows is not None:
+                    yield rows
+            return
+        names = tuple(_keys(file))
+        for texts, _, _, _ in text_blocks(stream, names):
+            yield texts.rows
+
+
+def _keys(file: DataFile) -> list[str]:
+    """The names in the first objects, in the order in which they come."""
+    names: dict[str, None] = {}
+    with file.open() as stream:
+        for _ in range(1000):
+            line = stream.readline()
+            try:
+                value = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                names |= dict.fromkeys(str(n) for n, v in value.items() if not isinstance(v, dict | list))
+    if not names:
+        raise DataError(f"{file.path}: has no JSON objects in its first 1,000 lines; expected one a line")
+    return list(names)
+
+
+def _time_column(schema: Schema) -> str | None:
+    """The column that looks most like a time: by its name, else by its type."""
+    can = {column.name: column.type for column in schema if column.type.is_integer or column.type is Type.TIMESTAMP}
+    for known in TIME_NAMES:
+        for name in can:
+            if name.lower() == known:
+                return name
+    return next((name for name, kind in can.items() if kind is Type.TIMESTAMP or _is_time(name)), None)
+
+
+def _is_time(name: str) -> bool:
+    """Whether a name is that of a time.
+
+    >>> _is_time("pickup_time"), _is_time("lat")
+    (True, False)
+    """
+    words = re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    return name.lower() in TIME_NAMES or bool({"time", "timestamp", "ts", "datetime", "date"} & set(words))

@@ -1,0 +1,63 @@
+"""JSON lines: an object a line. A line that is no object, or has a value of another type, is set aside."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import polars as pl
+
+from arterial.connectors.csv import Texts, whole_lines
+from arterial.connectors.rejects import Reject
+
+
+def text_blocks(
+    file: BinaryIO, names: tuple[str, ...], *, ends: bool = True, size: int = 0
+) -> Iterator[tuple[Texts, list[bytes], int, int]]:
+    """The values of these names as texts, the lines as they stand there, and how many bytes and lines they are."""
+    for lines in whole_lines(file, ends=ends, size=size):
+        if lines.too_long:
+            empty = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+            yield Texts(empty, [], [lines.reject()]), [], lines.too_long, 1
+            continue
+        used = len(lines.data) if lines.final else lines.data.rfind(b"\n") + 1
+        lines.use(used)
+        if used:
+            yield _read(lines.data[:used], names, used)
+
+
+def _read(data: bytes, names: tuple[str, ...], used: int) -> tuple[Texts, list[bytes], int, int]:
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    filled = [number for number, line in enumerate(lines) if line.strip(b" \r\t\xef\xbb\xbf")]
+    kept = [lines[number] for number in filled]
+    schema = dict.fromkeys(names, pl.String)
+    if not kept:
+        return Texts(pl.DataFrame(schema=schema), []), [], used, len(lines)
+    try:
+        rows = pl.read_ndjson(io.BytesIO(b"\n".join(kept)), schema=schema)
+        if rows.height == len(kept):
+            return Texts(rows, filled), kept, used, len(lines)
+    except pl.exceptions.PolarsError:
+        pass
+    good, numbers, rejects, texts = [], [], [], []
+    for number, line in zip(filled, kept, strict=True):
+        try:
+            value = json.loads(line.decode("utf-8-sig"))
+            if not isinstance(value, dict):
+                raise ValueError(f"a {type(value).__name__}")
+        except ValueError as fault:
+            reason = f"is not a JSON object: {str(fault).splitlines()[0]}"
+            rejects.append(Reject(number, reason, line.decode("utf-8", errors="replace").strip()))
+            continue
+        good.append([_text(value.get(name)) for name in names])
+        numbers.append(number)
+        texts.append(line)
+    return Texts(pl.DataFrame(good, schema=schema, orient="row"), numbers, rejects), texts, used, len(lines)
+
+
+def _text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,114 @@
+"""The pieces into which a source's rows are put, and the file in the checkpoint that says which there are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from arterial.connectors.files.columnar import read_rows
+from arterial.connectors.files.fingerprint import Fingerprint, what_changed
+from arterial.errors import DataError
+from arterial.network.schema import Schema
+from arterial.storage.place import put_in_place
+
+NAME = "intake.json"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows in the order of their time, in a file of ours or, if they are in order there, of the user."""
+
+    path: str
+    kind: str
+    first: int
+    """The number of its first row among all rows of the source."""
+    rows: int
+    print: Fingerprint | None = None
+    """Of a file of the user, so that a change is seen."""
+
+    @property
+    def end(self) -> int:
+        """The number of the row behind its last."""
+        return self.first + self.rows
+
+    def read(self, begin: int, end: int, schema: Schema) -> pl.DataFrame:
+        """Its rows between two numbers of the source's rows."""
+        lower, upper = max(begin, self.first), min(end, self.end)
+        if self.print is not None and (difference := what_changed(Path(self.path), self.print)):
+            raise DataError(
+                f"{self.path}: changed while it was read: it {difference}. Restore it, or begin again with another "
+                "checkpoint"
+            )
+        rows = read_rows(Path(self.path), self.kind, lower - self.first, upper - lower, schema.names)
+        return rows if self.print is None else rows.cast(pl.Schema(schema.polars()))
+
+
+@dataclass(frozen=True)
+class LatePiece:
+    """Rows that came too late; `at` is how many rows in order were there by then."""
+
+    path: str
+    number: int
+    rows: int
+    at: int
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """All pieces that tasks may still read."""
+
+    in_order: tuple[Piece, ...]
+    late: tuple[LatePiece, ...]
+
+    def read(self, begin: int, end: int, schema: Schema) -> pl.DataFrame:
+        """Rows in order, between two numbers."""
+        wanted = [piece for piece in self.in_order if piece.first < end and begin < piece.end]
+        frames = [piece.read(begin, end, schema) for piece in wanted] if begin < end else []
+        rows = pl.concat(frames) if frames else schema.empty()
+        if rows.height != max(0, end - begin):
+            raise DataError(
+                f"rows {begin:,} to {end:,} are not in the checkpoint any more; expected the position of its last steps"
+            )
+        return rows
+
+    def read_late(self, begin: int, end: int) -> pl.DataFrame:
+        """Late rows of the pieces between two numbers."""
+        return pl.concat([pl.read_parquet(piece.path) for piece in self.late if begin <= piece.number < end])
+
+
+def write_piece(path: Path, rows: pl.DataFrame) -> None:
+    """Put rows into a file of ours."""
+    put_in_place(path, lambda file: rows.write_parquet(file, compression="lz4", statistics=False))
+
+
+def read_kept(folder: Path) -> dict[str, Any]:
+    """What an intake kept for a restart."""
+    try:
+        content: dict[str, Any] = json.loads((folder / NAME).read_text())
+        return content
+    except (OSError, ValueError) as fault:
+        raise DataError(
+            f"{folder / NAME}: cannot be read: {fault}. Restore the checkpoint, or begin again with another"
+        ) from None
+
+
+def pieces_in(folder: Path) -> Pieces:
+    """The pieces in a folder, for tasks; read again only when they changed."""
+    return _pieces_in(folder, (folder / NAME).stat().st_mtime_ns)
+
+
+def pieces_from(content: dict[str, Any]) -> Pieces:
+    """The pieces out of what was kept."""
+    prints = [Fingerprint(**one["print"]) if one["print"] else None for one in content["pieces"]]
+    in_order = [Piece(**{**one, "print": p}) for one, p in zip(content["pieces"], prints, strict=True)]
+    return Pieces(tuple(in_order), tuple(LatePiece(**one) for one in content["late"]))
+
+
+@lru_cache(maxsize=32)
+def _pieces_in(folder: Path, changed: int) -> Pieces:
+    return pieces_from(read_kept(folder))

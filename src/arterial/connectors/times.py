@@ -1,0 +1,213 @@
+"""Times as people write them: ISO 8601 with or without a zone, and numbers of seconds since 1970 or parts of them.
+
+Every text is judged by itself. The result is UTC in microseconds; what is finer is cut off.
+"""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+import polars as pl
+from numba import njit
+
+from arterial.arrays import Array
+from arterial.errors import DataError, near
+
+FORMATS = (
+    "2026-03-01T06:00:00Z, 2026-03-01 06:00:00.125, 2026-03-01T06:00+01:00, 2026-03-01, or a number of seconds, "
+    "milliseconds, microseconds or nanoseconds since 1970"
+)
+"""What a user may write, for messages."""
+
+UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+"""How many nanoseconds each unit of numbers has."""
+
+NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+
+_SECONDS_BELOW = 1e11
+"""A larger number cannot be seconds: they would be after the year 5000."""
+
+_FIRST = 1000
+"""So many numbers are looked at."""
+
+_BAD, _NAIVE, _WITH_ZONE = 0, 1, 2
+
+
+def parse_times(texts: pl.Series, *, unit: str | None = None, timezone: str | None = None) -> pl.Series:
+    """Texts as timestamps in UTC; null where a text is not a time.
+
+    Numbers count `unit`s since 1970; without one it is what `unit_of` recognises in these texts. A time without a zone
+    is in `timezone`, by default UTC.
+
+    >>> parse_times(pl.Series(["2026-03-01T06:00:00.5+01:00", "2026-03-01", "1772323200", "noon"])).to_list()[0]
+    datetime.datetime(2026, 3, 1, 5, 0, 0, 500000)
+    """
+    texts = texts.str.strip_chars()
+    times, kinds = _parse_iso(texts)
+    found = _localized(pl.Series(texts.name, times).cast(pl.Datetime("us")), kinds == _NAIVE, timezone)
+    is_iso = pl.Series(kinds != _BAD)
+    if is_iso.all() or texts.null_count() + int(is_iso.sum()) == len(texts):
+        return found.set(~is_iso, None) if not is_iso.all() else found
+    numbers = times_of_numbers(texts.set(is_iso, None).cast(pl.Float64, strict=False), unit, exact=texts)
+    return found.set(~is_iso, None).zip_with(is_iso, numbers)
+
+
+def times_of_numbers(numbers: pl.Series, unit: str | None, *, exact: pl.Series | None = None) -> pl.Series:
+    """Numbers of a unit since 1970 as timestamps; null where a number is not finite or out of range.
+
+    `exact` are the same values as texts or integers: a float cannot hold all nanoseconds.
+    """
+    unit = unit or unit_of(numbers) or "s"
+    factor = UNITS[unit] / 1000
+    fits = (numbers.is_finite() & ((numbers * factor).abs() < 2.0**63)).fill_null(False)
+    fractions = (numbers * factor).set(~fits, None).floor().cast(pl.Int64)
+    if exact is None:
+        return fractions.cast(pl.Datetime("us"))
+    whole = exact.cast(pl.Int64, strict=False).set(~fits, None)
+    micros = whole * int(factor) if factor >= 1 else whole // 1000
+    return micros.zip_with(micros.is_not_null(), fractions).cast(pl.Datetime("us"))
+
+
+def unit_of(numbers: pl.Series) -> str | None:
+    """The unit that the first numbers must have by their size: `s`, `ms`, `us` or `ns`; None if there are none."""
+    numbers = numbers.str.strip_chars().cast(pl.Float64, strict=False) if numbers.dtype == pl.String else numbers
+    sizes = numbers.drop_nulls().head(_FIRST).abs()
+    largest = sizes.max()
+    if largest is None or not isinstance(largest, int | float) or not np.isfinite(largest):
+        return None
+    for step, unit in enumerate(UNITS):
+        if largest < _SECONDS_BELOW * 1000**step:
+            return unit
+    return "ns"
+
+
+def check_options(unit: str | None, timezone: str | None, where: str) -> None:
+    """Raise unless these are a unit and a time zone."""
+    if unit is not None and unit not in UNITS:
+        raise DataError(f"{where}: the time unit is {unit!r}; expected one of: {', '.join(UNITS)}{near(unit, UNITS)}")
+    if timezone is not None:
+        try:
+            ZoneInfo(timezone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise DataError(
+                f"{where}: unknown time zone {timezone!r}; expected a name such as Europe/Berlin or UTC"
+            ) from None
+
+
+def _localized(times: pl.Series, naive: Array, timezone: str | None) -> pl.Series:
+    """The times as UTC, of which some were written without a zone.
+
+    An hour that a zone has twice is the first one; a time that a zone leaves out is none.
+    """
+    if timezone in (None, "UTC") or not naive.any():
+        return times
+    here = times.dt.replace_time_zone(timezone, ambiguous="earliest", non_existent="null")
+    return here.dt.convert_time_zone("UTC").dt.replace_time_zone(None).zip_with(pl.Series(naive), times)
+
+
+def _parse_iso(texts: pl.Series) -> tuple[Array, Array]:
+    arrow = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, offsets, data = arrow.buffers()
+    first = arrow.offset
+    places = np.frombuffer(offsets, np.int64)[first : first + len(arrow) + 1]
+    signs = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
+    return parse_iso(signs, places)
+
+
+@njit(cache=True)
+def parse_iso(data: Array, offsets: Array) -> tuple[Array, Array]:
+    """The texts between offsets as microseconds since 1970, and of each whether it is a time, and has a zone."""
+    count = len(offsets) - 1
+    times, kinds = np.zeros(count, np.int64), np.zeros(count, np.uint8)
+    for row in range(count):
+        times[row], kinds[row] = _one(data, offsets[row], offsets[row + 1])
+    return times, kinds
+
+
+@njit(cache=True)
+def _one(data: Array, at: int, end: int) -> tuple[int, int]:
+    year, month, day = _digits(data, at, end, 4), _digits(data, at + 5, end, 2), _digits(data, at + 8, end, 2)
+    if end - at < 10 or data[at + 4] != 45 or data[at + 7] != 45 or year < 1 or month < 1 or month > 12:
+        return 0, _BAD
+    if day < 1 or day > _days_in(year, month):
+        return 0, _BAD
+    micros = _days_since_1970(year, month, day) * 86_400_000_000
+    at += 10
+    if at == end:
+        return micros, _NAIVE
+    if data[at] != 84 and data[at] != 116 and data[at] != 32:  # T, t or a blank
+        return 0, _BAD
+    hour, minute = _digits(data, at + 1, end, 2), _digits(data, at + 4, end, 2)
+    if hour < 0 or hour > 23 or minute < 0 or minute > 59 or data[at + 3] != 58:
+        return 0, _BAD
+    micros += (hour * 60 + minute) * 60_000_000
+    at += 6
+    if at < end and data[at] == 58:
+        second = _digits(data, at + 1, end, 2)
+        if second < 0 or second > 59:
+            return 0, _BAD
+        micros += second * 1_000_000
+        at += 3
+        if at < end and (data[at] == 46 or data[at] == 44):
+            at += 1
+            part, begin = 100_000, at
+            while at < end and 48 <= data[at] <= 57:
+                micros += (data[at] - 48) * part
+                part //= 10
+                at += 1
+            if at == begin or at - begin > 9:
+                return 0, _BAD
+    if at == end:
+        return micros, _NAIVE
+    if data[at] == 32:
+        at += 1
+    if at + 1 == end and (data[at] == 90 or data[at] == 122):
+        return micros, _WITH_ZONE
+    if at + 3 == end and data[at] == 85 and data[at + 1] == 84 and data[at + 2] == 67:  # UTC
+        return micros, _WITH_ZONE
+    if at == end or (data[at] != 43 and data[at] != 45):
+        return 0, _BAD
+    hours, minutes, left = _digits(data, at + 1, end, 2), 0, end - at
+    if left == 5:
+        minutes = _digits(data, at + 3, end, 2)
+    elif left == 6 and data[at + 3] == 58:
+        minutes = _digits(data, at + 4, end, 2)
+    elif left != 3:
+        return 0, _BAD
+    if hours < 0 or hours > 23 or minutes < 0 or minutes > 59:
+        return 0, _BAD
+    offset = (hours * 60 + minutes) * 60_000_000
+    return micros - offset if data[at] == 43 else micros + offset, _WITH_ZONE
+
+
+@njit(cache=True)
+def _digits(data: Array, at: int, end: int, count: int) -> int:
+    """The number that so many digits make, -1 if they are not there."""
+    if at + count > end:
+        return -1
+    value = 0
+    for place in range(at, at + count):
+        sign = data[place]
+        if sign < 48 or sign > 57:
+            return -1
+        value = value * 10 + (sign - 48)
+    return value
+
+
+@njit(cache=True)
+def _days_in(year: int, month: int) -> int:
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
+@njit(cache=True)
+def _days_since_1970(year: int, month: int, day: int) -> int:
+    """As in the proleptic Gregorian calendar; years begin in March, so that the leap day is the last."""
+    if month <= 2:
+        year -= 1
+    era = year // 400
+    of_era = year - era * 400
+    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468

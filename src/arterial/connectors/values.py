@@ -1,0 +1,74 @@
+"""Columns as the types of a schema: out of texts, or out of the types of a Parquet or Arrow file.
+
+A text that is not a value of its type gives null; who reads lines sets those aside with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from arterial.connectors.times import parse_times, times_of_numbers
+from arterial.network.schema import Schema, Type
+
+_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
+
+
+@dataclass(frozen=True)
+class TimeOptions:
+    """How timestamps are read: the unit of numbers, by column or for all, and the zone of times without one."""
+
+    unit: str | None = None
+    timezone: str | None = None
+    recognised: Mapping[str, str | None] | None = None
+    """The units that were recognised in a file, by column."""
+
+    def unit_of(self, column: str) -> str | None:
+        """The unit of a column's numbers."""
+        return self.unit or (self.recognised or {}).get(column)
+
+
+def from_texts(texts: pl.DataFrame, schema: Schema, options: TimeOptions) -> pl.DataFrame:
+    """Columns of texts as the columns of a schema; columns that are of their type already stay."""
+    return pl.DataFrame([_from_texts(texts[column.name], column.type, options) for column in schema])
+
+
+def wrong_values(texts: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
+    """Of each column which texts are not null, but no values."""
+    return pl.DataFrame([(texts[name].is_not_null() & values[name].is_null()).alias(name) for name in values.columns])
+
+
+def from_columns(rows: pl.DataFrame, schema: Schema, options: TimeOptions) -> pl.DataFrame:
+    """Typed columns, which `frames.check_columns` found to fit, as those of a schema; null where one is too large."""
+    return pl.DataFrame([_from_column(rows[column.name], column.type, options) for column in schema])
+
+
+def _from_texts(texts: pl.Series, kind: Type, options: TimeOptions) -> pl.Series:
+    if texts.dtype != pl.String or kind is Type.STRING:
+        return texts
+    if kind is Type.TIMESTAMP:
+        return parse_times(texts, unit=options.unit_of(texts.name), timezone=options.timezone)
+    bare = texts.str.strip_chars()
+    if kind is Type.BOOL:
+        lower = bare.str.to_lowercase()
+        yes, no = lower.is_in(_TRUE), lower.is_in(_FALSE)
+        return yes.set(~(yes | no).fill_null(False), None).rename(texts.name)
+    return bare.cast(kind.polars, strict=False)
+
+
+def _from_column(values: pl.Series, kind: Type, options: TimeOptions) -> pl.Series:
+    if kind is Type.TIMESTAMP and values.dtype.is_numeric():
+        numbers = values.cast(pl.Float64)
+        exact = values if values.dtype.is_integer() else None
+        return times_of_numbers(numbers, options.unit_of(values.name), exact=exact)
+    if kind is Type.TIMESTAMP and values.dtype == pl.Date:
+        values = values.cast(pl.Datetime("us"))
+    if kind is Type.TIMESTAMP and isinstance(values.dtype, pl.Datetime):
+        if values.dtype.time_zone:
+            values = values.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        elif options.timezone not in (None, "UTC"):
+            here = values.dt.replace_time_zone(options.timezone, ambiguous="earliest", non_existent="null")
+            values = here.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return values.cast(kind.polars, strict=False)

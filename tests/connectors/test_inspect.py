@@ -1,0 +1,62 @@
+"""`arterial inspect`: what it finds in files, and that the line which it prints reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from arterial import Network
+from arterial.cli.main import app
+from arterial.connectors.files.inspection import inspect_file
+from arterial.errors import DataError
+
+CSV = (
+    "vehicle,ts,speed,ok,zip\n"
+    "7,2026-03-01T06:00:00Z,50.5,true,01234\n"
+    "8,2026-03-01T06:00:05Z,51,false,01235\n"
+    "8,2026-03-01T06:00:02.5Z,51,false,01235\n"
+    "9,,40,true,01236\n" + "7,2026-03-01T06:00:07Z,50.5,true,01234\n" * 10 + "x,2026-03-01T06:00:09Z,1,true,0\n"
+)
+
+
+def test_a_csv_file(tmp_path: Path) -> None:
+    (tmp_path / "My reports.csv").write_text(CSV)
+    found = inspect_file(tmp_path / "My reports.csv")
+    said = found.describe()
+    assert said["columns"] == {
+        "vehicle": "int64", "ts": "timestamp", "speed": "float64", "ok": "bool", "zip": "string",
+    }  # fmt: skip
+    assert (said["time"], said["disorder"], said["rows"], said["rows_without_time"]) == ("ts", "2500 ms", 14, 1)
+    assert (said["bad_lines"], said["examples"]) == (1, ["line 16: vehicle is 'x', expected int64"])
+    net = Network("pasted")
+    exec(found.source, {"net": net})
+    assert net.value.box("my_reports").disorder == "2500 ms"  # type: ignore[attr-defined]
+
+
+def test_other_files(tmp_path: Path) -> None:
+    lines = [{"at": 1772344800123 + n, "x": n, "nested": {"a": 1}} for n in range(3)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = inspect_file(tmp_path / "a.jsonl")
+    assert (str(found.schema), found.units) == ("(at timestamp, x int64)", {"at": "ms"})
+    pl.DataFrame({"x": [1.0], "when": [3]}).write_parquet(tmp_path / "a.parquet")
+    assert inspect_file(tmp_path / "a.parquet").source == (
+        'a = net.source("a", {"x": "float64", "when": "int64"}, time="when")'
+    )
+    (tmp_path / "n.csv").write_text("a,b\n1,x\n")
+    assert inspect_file(tmp_path / "n.csv").lines()[-1].startswith("No column looks like a time")
+    with pytest.raises(DataError, match="has no column 'c'; it has: a, b"):
+        inspect_file(tmp_path / "n.csv", time="c")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(CSV)
+    shown = CliRunner().invoke(app, ["inspect", str(tmp_path / "in.csv")])
+    assert shown.exit_code == 0, shown.output
+    assert "ts       timestamp <- the time" in shown.output
+    assert "line 16: vehicle is 'x', expected int64" in shown.output
+    as_json = CliRunner().invoke(app, ["inspect", str(tmp_path / "in.csv"), "--json"])
+    assert json.loads(as_json.output)["bad_lines"] == 1

@@ -1,0 +1,97 @@
+"""Times as people write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arterial.connectors.times import check_options, parse_times, times_of_numbers, unit_of
+from arterial.errors import DataError
+
+SIX = datetime(2026, 3, 1, 6)
+
+
+def parsed(*texts: str | None, **options: str) -> list[datetime | None]:
+    return parse_times(pl.Series(list(texts), dtype=pl.String), **options).to_list()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-03-01T06:00:00Z", SIX),
+        ("2026-03-01t06:00:00z", SIX),
+        (" 2026-03-01 06:00:00 ", SIX),
+        ("2026-03-01 06:00", SIX),
+        ("2026-03-01 06:00:00 UTC", SIX),
+        ("2026-03-01T07:30+01:30", SIX),
+        ("2026-03-01T05:00:00 -0100", SIX),
+        ("2026-03-01T04:00:00-02", SIX),
+        ("2026-03-01T06:00:00.123456789Z", SIX.replace(microsecond=123456)),
+        ("2026-03-01T06:00:00,5", SIX.replace(microsecond=500000)),
+        ("2026-03-01", datetime(2026, 3, 1)),
+        ("2024-02-29", datetime(2024, 2, 29)),
+        ("1969-12-31T23:59:59.999999Z", datetime(1969, 12, 31, 23, 59, 59, 999999)),
+        ("1772344800", SIX),
+        ("1772344800.25", SIX.replace(microsecond=250000)),
+        ("1772344800000", SIX),
+        ("1772344800000000", SIX),
+        ("1772344800123456789", SIX.replace(microsecond=123456)),
+        ("-1", datetime(1969, 12, 31, 23, 59, 59)),
+    ],
+)
+def test_each_format(text: str, time: datetime) -> None:
+    assert parsed(text) == [time]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["noon", "", "2026-02-29", "2026-13-01", "2026-03-01T24:00", "2026-03-01T06:60", "2026-03-01T06:00:00.",
+     "2026-03-01T06:00:00.1234567891", "2026-03-01T06:00:00+25:00", "2026-03-01T", "2026-03-01T06:00:00Zx",
+     "0000-01-01", "2026/03/01", "nan", "inf", "1e300"],
+)  # fmt: skip
+def test_what_is_no_time(text: str) -> None:
+    assert parsed(text) == [None]
+
+
+def test_every_text_is_judged_by_itself() -> None:
+    assert parsed("2026-03-01T06:00:00Z", "x", None, "2026-03-01", "1772344800") == [
+        SIX, None, None, datetime(2026, 3, 1), SIX,
+    ]  # fmt: skip
+
+
+def test_times_without_a_zone() -> None:
+    assert parsed("2026-07-01 12:00", "2026-07-01T12:00Z", timezone="Europe/Berlin") == [
+        datetime(2026, 7, 1, 10),
+        datetime(2026, 7, 1, 12),
+    ]
+    # An hour that comes twice is the first; one that is left out is no time.
+    assert parsed("2026-10-25 02:30", "2026-03-29 02:30", timezone="Europe/Berlin") == [
+        datetime(2026, 10, 25, 0, 30),
+        None,
+    ]
+
+
+def test_units() -> None:
+    numbers = ("5", "1772344800", "1772344800000", "1772344800000000", "1.8e18", "x")
+    assert [unit_of(pl.Series([text])) for text in numbers] == ["s", "s", "ms", "us", "ns", None]
+    assert parsed("5", unit="ms") == [datetime(1970, 1, 1, 0, 0, 0, 5000)]
+    assert times_of_numbers(pl.Series([1.5, None, float("nan")]), "s").to_list() == [
+        datetime(1970, 1, 1, 0, 0, 1, 500000), None, None,
+    ]  # fmt: skip
+    with pytest.raises(DataError, match="time unit is 'min'"):
+        check_options("min", None, "here")
+    with pytest.raises(DataError, match="unknown time zone 'Mars'"):
+        check_options(None, "Mars", "here")
+
+
+@given(st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)), st.integers(-14 * 60, 14 * 60))
+def test_as_python_reads_it(time: datetime, minutes: int) -> None:
+    sign, hours, rest = "-" if minutes < 0 else "+", *divmod(abs(minutes), 60)
+    text = f"{time.isoformat()}{sign}{hours:02}:{rest:02}"
+    expected = (time.replace(tzinfo=UTC) - timedelta(minutes=minutes)).replace(tzinfo=None)
+    assert parsed(text) == [expected]
+    assert parsed(time.isoformat(" ")) == [time]
