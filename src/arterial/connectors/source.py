@@ -65,8 +65,8 @@ class Source(ABC):
     ordered: ClassVar[bool] = True
     """Whether its tuples come in the order of their time. If not, the network's source box puts them in order."""
 
-    def allow(self, disorder: int) -> Source:
-        """This source, with the source box's `disorder` in units of its time; asked before `bind`.
+    def allow(self, disorder: int, *, signed: bool) -> Source:
+        """This source, with the source box's `disorder` in units of its time, and whether it is signed; before `bind`.
 
         An ordered source that reads late tuples gives them in `read_trains`, as `Train.late`.
         """
@@ -75,6 +75,12 @@ class Source(ABC):
     def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Source:
         """This source, checked and made ready for a source box; `folder` may keep files. Runs once, at the start."""
         return self
+
+    def start(self) -> None:
+        """Begin to take input that comes by itself. Runs on the driver, before the first step is planned."""
+
+    def close(self, *, ended: bool) -> None:
+        """Take no more: the run is over, and has read everything if it `ended`. Runs on the driver."""
 
     def splits_by(self, key: tuple[str, ...]) -> bool:
         """Whether it can deliver the tuples of each slot by these key columns (`arterial.network.slots.slots`)."""

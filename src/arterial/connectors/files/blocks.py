@@ -8,10 +8,19 @@ from functools import partial
 
 import polars as pl
 
-from arterial.connectors.csv import Header, Records, Texts, judged, read_header, read_records, record_blocks
+from arterial.connectors.csv import (
+    Header,
+    Records,
+    Texts,
+    judged,
+    read_header,
+    read_records,
+    record_blocks,
+    split_records,
+)
 from arterial.connectors.files.columnar import columns_of, row_blocks
 from arterial.connectors.files.find import CSV, DataFile
-from arterial.connectors.files.json_lines import text_blocks
+from arterial.connectors.files.json_lines import read_objects, text_blocks
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import Reject
 from arterial.connectors.times import NAMES, unit_of
@@ -29,12 +38,19 @@ class Place:
     units: dict[str, str] = field(default_factory=dict)
     """The unit of numbers in columns of timestamps."""
 
-    def notice(self, file: DataFile, options: TimeOptions) -> str | None:
+    def notice(self, where: str, options: TimeOptions) -> str | None:
         """What the user should know about it."""
         if options.unit or not self.units:
             return None
         said = ", ".join(f"{name} as {NAMES[unit]}" for name, unit in self.units.items())
-        return f"{file.path}: numbers are read since 1970: {said}; time_unit says otherwise"
+        return f"{where}: numbers are read since 1970: {said}; time_unit says otherwise"
+
+    def passed(self, rows: pl.DataFrame, rejects: list[Reject], size: int, lines: int) -> Block:
+        """Move on by a block, of which rejects have the numbers of their lines counted from 0."""
+        block = Block(rows, [reject._replace(line=reject.line + self.lines + 1) for reject in sorted(rejects)])
+        self.bytes += size
+        self.lines += lines
+        return block
 
 
 @dataclass(frozen=True)
@@ -61,6 +77,20 @@ def read_blocks(
         raise DataError(f"{file.path}: cannot be read as {file.kind}: {fault.strerror or fault}") from None
 
 
+def read_csv_lines(data: bytes, header: Header, schema: Schema, options: TimeOptions, place: Place) -> Block:
+    """Whole lines of CSV as they arrive, each a record of its own; the place moves on."""
+    records, bad, used, passed = split_records(data, header, final=True, by_line=True)
+    rows, unfit = _judge_csv(records, header, schema, options, place)
+    return place.passed(rows, [*bad, *unfit], used, passed)
+
+
+def read_json_lines(data: bytes, schema: Schema, options: TimeOptions, place: Place) -> Block:
+    """Whole lines of JSON as they arrive; the place moves on."""
+    texts, lines, used, passed = read_objects(data, schema.names)
+    rows, unfit = _judge(texts, schema, options, place, partial(_line, lines))
+    return place.passed(rows, [*texts.rejects, *unfit], used, passed)
+
+
 def _read_columnar(file: DataFile, schema: Schema, options: TimeOptions, place: Place) -> Iterator[Block]:
     check_columns(columns_of(file), schema, str(file.path), numbers_are_times=True)
     for rows in row_blocks(file, schema.names):
@@ -70,17 +100,14 @@ def _read_columnar(file: DataFile, schema: Schema, options: TimeOptions, place: 
 def _read_csv(file: DataFile, schema: Schema, options: TimeOptions, place: Place, ends: bool) -> Iterator[Block]:
     with file.open() as stream:
         header = read_header(stream, str(file.path))
-        _check_names(file, header.names, schema)
+        check_names(str(file.path), header.names, schema)
         if place.bytes:
             stream.seek(place.bytes)
         else:
             place.bytes, place.lines = header.size, 1
         for records, bad, used, passed in record_blocks(stream, header, str(file.path), ends=ends):
             rows, unfit = _judge_csv(records, header, schema, options, place)
-            rejects = [reject._replace(line=reject.line + place.lines + 1) for reject in sorted([*bad, *unfit])]
-            place.bytes += used
-            place.lines += passed
-            yield Block(rows, rejects)
+            yield place.passed(rows, [*bad, *unfit], used, passed)
 
 
 def _judge_csv(
@@ -122,10 +149,7 @@ def _read_json(file: DataFile, schema: Schema, options: TimeOptions, place: Plac
             stream.seek(place.bytes)
         for texts, lines, used, passed in text_blocks(stream, schema.names, str(file.path), ends=ends):
             rows, unfit = _judge(texts, schema, options, place, partial(_line, lines))
-            rejects = [r._replace(line=r.line + place.lines + 1) for r in sorted([*texts.rejects, *unfit])]
-            place.bytes += used
-            place.lines += passed
-            yield Block(rows, rejects)
+            yield place.passed(rows, [*texts.rejects, *unfit], used, passed)
 
 
 def _line(lines: list[bytes], place: int) -> str:
@@ -153,9 +177,10 @@ def recognise(rows: pl.DataFrame, schema: Schema, options: TimeOptions, place: P
     return replace(options, recognised=dict(place.units))
 
 
-def _check_names(file: DataFile, names: tuple[str, ...], schema: Schema) -> None:
+def check_names(where: str, names: tuple[str, ...], schema: Schema) -> None:
+    """Raise unless a header has all columns of a schema."""
     if missing := [name for name in schema.names if name not in names]:
         raise DataError(
-            f"{file.path}: line 1: the column {', '.join(map(repr, missing))} is missing; it has: "
+            f"{where}: line 1: the column {', '.join(map(repr, missing))} is missing; it has: "
             f"{', '.join(names)}{near(missing[0], names)}"
         )

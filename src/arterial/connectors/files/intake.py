@@ -154,7 +154,7 @@ class Intake:
         print_of = fingerprint(file.path, place.bytes if file.can_grow else None)
         if known is None:
             self.taken.append(Taken(str(file.path), **asdict(print_of), place=place))
-            if notice := place.notice(file, self.request.options):
+            if notice := place.notice(str(file.path), self.request.options):
                 self.notices.append(notice)
         else:
             known.size, known.changed, known.ends = print_of.size, print_of.changed, print_of.ends
@@ -229,7 +229,7 @@ class Intake:
                 recognise(first, request.schema, request.options, place)
             pieces.append(Piece(str(file.path), file.kind, index.rows - rows, dict(place.units)))
             self.taken.append(Taken(str(file.path), **asdict(fingerprint(file.path)), place=place))
-            if notice := place.notice(file, request.options):
+            if notice := place.notice(str(file.path), request.options):
                 self.notices.append(notice)
         self.index, self.pieces, self.highest, self.promised = index, pieces, last, last
         return True
@@ -238,7 +238,7 @@ class Intake:
         """Rows as they come: the late ones apart, those that are complete in order; how many are late."""
         request = self.request
         highest = self.highest if self.highest != BEGIN else BEGIN + request.disorder
-        tuples, late = split_late(rows, request.time, highest, self.promised, request.disorder)
+        tuples, late = split_late(rows, request.time, highest, self.promised, request.disorder, False)
         if late.height:
             self._late.append(late)
             times = _physical(rows[request.time].drop_nulls())

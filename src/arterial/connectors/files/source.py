@@ -79,7 +79,7 @@ class FileSource(Source):
             options[name] = value not in ("0", "false", "no") if name == "follow" else value if equals else None
         return cls(path, **options)
 
-    def allow(self, disorder: int) -> FileSource:
+    def allow(self, disorder: int, *, signed: bool) -> FileSource:
         """Take rows in that are out of order by so much."""
         return replace(self, disorder=disorder)
 

@@ -55,8 +55,15 @@ def bind_sources(network: NetworkValue, sources: Mapping[str, Any], folder: Path
             stream = network.streams[first_port(network, name)]
             allowed = getattr(network.box(name), "disorder", 0)
             disorder = units(allowed, stream.schema[stream.time], "disorder", least=0)
-            bound[name] = source.allow(disorder).bind(name, stream.schema, stream.time, folder)
+            bound[name] = source.allow(disorder, signed=stream.signed).bind(name, stream.schema, stream.time, folder)
     return bound
+
+
+def close_sources(sources: Mapping[str, Source], *, ended: bool) -> tuple[str, ...]:
+    """Let the sources of a run that is over take no more; what the user should know about them."""
+    for source in sources.values():
+        source.close(ended=ended)
+    return tuple(text for source in sources.values() for text in source.notices)
 
 
 def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], folder: Path) -> dict[str, Sink]:
