@@ -92,8 +92,8 @@ else:
 
 __all__ = [
     "BEGIN", "END", "ArrivingSource", "ArterialError", "Ask", "Box", "DataError", "Delay", "Delivery", "FileSink",
-    "FileSource", "FrameSink", "FrameSource", "Function", "LiveSource", "MachineError", "MemorySink", "MemorySource", "Network",
-    "NetworkError", "NetworkValue", "Outputs", "Part", "Progress", "RelationHandle", "Run", "RunError", "Schema",
-    "Settings", "Sink", "Source", "Span", "State", "Stream", "StreamHandle", "TableSink", "Train", "Type",
+    "FileSource", "FrameSink", "FrameSource", "Function", "LiveSource", "MachineError", "MemorySink", "MemorySource",
+    "Network", "NetworkError", "NetworkValue", "Outputs", "Part", "Progress", "RelationHandle", "Run", "RunError",
+    "Schema", "Settings", "Sink", "Source", "Span", "State", "Stream", "StreamHandle", "TableSink", "Train", "Type",
     "__version__", "collect", "function", "moving", "run", "sql", "testing",
 ]  # fmt: skip

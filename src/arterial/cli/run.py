@@ -36,8 +36,8 @@ def run(
         "--source",
         "-s",
         help="NAME=PATH or NAME=URI: what a source reads: a file of CSV, JSON lines, Parquet or Arrow, a folder, or a "
-        "pattern such as 'data/*.csv'. NAME=PATH?follow reads on as it grows. Lines as they arrive: - (standard input), "
-        "tcp://HOST:PORT (connects there), tcp+listen://HOST:PORT (listens). Repeatable.",
+        "pattern such as 'data/*.csv'. NAME=PATH?follow reads on as it grows. Lines as they arrive: - (standard "
+        "input), tcp://HOST:PORT (connects there), tcp+listen://HOST:PORT (listens). Repeatable.",
     ),
     out: Path = typer.Option(
         Path("out"), "--out", "-o", help="The folder for the outputs, each in a folder of its name."

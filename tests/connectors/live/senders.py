@@ -46,9 +46,7 @@ HEADER = b"time,machine,load\n"
 
 def start_sender(port: int, data: bytes, pause: float = 600.0) -> subprocess.Popen[bytes]:
     """A process that sends data and then only waits: it can be killed, or it ends by itself."""
-    sender = subprocess.Popen(
-        [sys.executable, "-c", SENDER, "127.0.0.1", str(port), str(pause)], stdin=subprocess.PIPE
-    )
+    sender = subprocess.Popen([sys.executable, "-c", SENDER, "127.0.0.1", str(port), str(pause)], stdin=subprocess.PIPE)
     assert sender.stdin
     sender.stdin.write(data)
     sender.stdin.close()
@@ -64,9 +62,11 @@ def free_port() -> int:
 def wait_until(reached: Callable[[], bool], seconds: float = 60.0) -> bool:
     """Whether something came to be in time."""
     end = time.monotonic() + seconds
-    while not reached() and time.monotonic() < end:
+    while time.monotonic() < end:
+        if reached():
+            return True
         time.sleep(0.02)
-    return reached()
+    return False
 
 
 def spooled_lines(spool: Path) -> int:

@@ -1,4 +1,4 @@
-"""Live sources on Spark: a run that is killed, or loses its sender, goes on from its spool with nothing lost or doubled."""
+"""Live sources on Spark: a run that is killed, or loses its sender, goes on; nothing is lost or doubled."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_no_one_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     run = art.run(network(), reports=f"tcp://127.0.0.1:{port}?wait=0", local=True)
-    with pytest.raises(RunError, match="no connection: Connection refused. Start the sender"):
+    with pytest.raises(RunError, match=r"no connection: Connection refused. Start the sender"):
         run.wait(30)
 
 
@@ -190,10 +190,14 @@ def test_steps_are_read_again_as_they_were(tmp_path: Path) -> None:
     """Planned and read by other objects than the one that spools, in small steps; the spool is empty at the end."""
     source = listening(spool="100k").allow(3, signed=False).bind("reports", SCHEMA, "time", tmp_path)
     source.start()
-    data = [line for pair in zip(*[iter(lines(0, 2000).splitlines(keepends=True))] * 4) for line in reversed(pair)]
+    data = [
+        line
+        for pair in zip(*[iter(lines(0, 2000).splitlines(keepends=True))] * 4, strict=True)
+        for line in reversed(pair)
+    ]
     sender = threading.Thread(target=_send, args=(source.port, HEADER + b"".join(data) + b"#end\n"))
     sender.start()
-    planner = LiveSource(**{**source.__getstate__()})
+    planner = LiveSource(**source.__getstate__())
     before, spans = planner.begin(), []
     got = []
     while before.through != END:
@@ -229,7 +233,7 @@ from pathlib import Path
 from arterial.connectors.live.source import LiveSource
 from arterial.network.schema import Schema
 schema = Schema.of({{"time": "int64", "machine": "string", "load": "float64"}})
-source = LiveSource("tcp+listen://127.0.0.1:0").allow(0, signed=False).bind("r", schema, "time", Path({str(tmp_path)!r}))
+source = LiveSource("tcp+listen://127.0.0.1:0").bind("r", schema, "time", Path({str(tmp_path)!r}))
 source.start()
 print(source.port, flush=True)
 time.sleep(600)
@@ -264,7 +268,7 @@ def test_a_column_that_is_missing() -> None:
         client, _ = server.accept()
         with client:
             client.sendall(b"time,machine\n1,a\n")
-            with pytest.raises((RunError, DataError), match="the column 'load' is missing.*columns="):
+            with pytest.raises((RunError, DataError), match=r"the column 'load' is missing.*columns="):
                 run.wait(30)
 
 

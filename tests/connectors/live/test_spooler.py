@@ -226,7 +226,13 @@ def test_bad_lines_have_their_connection_and_number(tmp_path: Path) -> None:
     assert taking.spooler.open[0].reader is not None
     assert len(taking.spooler.open[0].reader._rest) == LONGEST_LINE + 1
     taking.feed(one, b"\n4,4\n#end\n")
-    assert [(name, line) for name, line, _ in taking.aside] == [("one", 3), ("one", 5), ("two", 2), ("two", 3), ("one", 6)]
+    assert [(name, line) for name, line, _ in taking.aside] == [
+        ("one", 3),
+        ("one", 5),
+        ("two", 2),
+        ("two", 3),
+        ("one", 6),
+    ]
     assert taking.aside[-1][2] == f"is longer than {LONGEST_LINE:,} bytes"
     assert taking.complete == []  # the other connection has sent nothing that fits yet
     taking.pass_time(11)

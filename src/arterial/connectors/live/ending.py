@@ -1,4 +1,4 @@
-"""The end of live input is said, never guessed: a sender that was killed closes its connection like one that is done."""
+"""The end of live input is said, never guessed: a sender that was killed closes its connection as if it were done."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Ending:
             self.found = True
             return data[:place]
         last = data.rfind(b"\n") + 1
-        if (last or self._at_line) and len(tail := data[last:]) <= len(self.marker) + 1 and tail:
-            if (self.marker + b"\n").startswith(tail) or (self.marker + b"\r\n").startswith(tail):
-                self._held, data = tail, data[:last]
+        tail = data[last:] if last or self._at_line else b""
+        if tail and (self.marker + b"\r").startswith(tail):
+            self._held, data = tail, data[:last]
         if data:
             self._at_line = data.endswith(b"\n")
         return data

@@ -7,7 +7,7 @@ no line end. Otherwise one stray quote would hold back all that follows.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class LineFormat:
     schema: Schema
     format: str | None = None
     columns: str | None = None
-    times: TimeOptions = TimeOptions()
+    times: TimeOptions = field(default_factory=TimeOptions)
 
 
 class LineReader:

@@ -38,7 +38,7 @@ from arterial.errors import DataError, NetworkError, RunError, near
 from arterial.network.duration import Duration, units
 from arterial.network.schema import Schema, Type
 from arterial.network.slots import pieces
-from arterial.network.train import BEGIN, END, Train
+from arterial.network.train import BEGIN, Train
 from arterial.storage.place import remove
 
 FOREVER = "forever"
@@ -304,7 +304,7 @@ def _last_file(files: Sequence[SpoolFile], number: int, tuples: int) -> SpoolFil
 
 
 def _fitting(files: Sequence[SpoolFile], after: int, through: int, tuples: int) -> int:
-    """How far to go so that a step has about so many rows, if times in a file are spread evenly; at least an instant."""
+    """How far to go for about so many rows, as if the times in a file were spread evenly; at least an instant."""
     waiting = [file for file in files if file.rows and file.high > after and file.low <= through]
     if not waiting:
         return through

@@ -189,7 +189,7 @@ def _whole(folder: Path, through: int, last: int | None) -> Iterable[SpoolFile]:
     there = {file.number for file in files}
     removed = folder / REMOVED
     # Read after the files were looked for: what went meanwhile is named in it.
-    said = json.loads(removed.read_text()) if removed.exists() else {"before": 0, "kept": []}
+    said: dict[str, Any] = json.loads(removed.read_text()) if removed.exists() else {"before": 0, "kept": []}
     end = last if last is not None else max(there, default=-1)
     wanted = {*range(said["before"], end + 1), *(number for number in said["kept"] if number <= end)}
     if missing := sorted(wanted - there):

@@ -33,6 +33,7 @@ STOPPED = "stopped.json"
 """The file that says why a live input stopped before its end."""
 GREETING = b"#from "
 _LONGEST_NAME = 200
+_COUNTS = ("total", "rejected", "cut", "late", "ended", "reject bytes")
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,8 @@ class Spooler:
     ) -> None:
         self.spool, self.form, self.time, self.disorder, self.rules = spool, form, time_column, disorder, rules
         self.place, self.signed = place, signed
-        self.account: dict[str, Any] = {
-            "lines": {}, "total": 0, "rejected": 0, "cut": 0, "late": 0, "ended": 0, "reject bytes": 0, "notes": []
-        } | spool.account  # fmt: skip
+        fresh: dict[str, Any] = {**dict.fromkeys(_COUNTS, 0), "lines": {}, "notes": []}
+        self.account: dict[str, Any] = {**fresh, **spool.account}
         self.rejects = Rejects(rejects, SEVERAL_FILES, resume_at=self.account["reject bytes"] or None)
         self.open: list[Connection] = []
         self.lost: list[Connection] = []
@@ -357,9 +357,8 @@ class Spooler:
     def stop_message(self, what: str) -> str:
         """What a user reads when an input stopped before its end."""
         return (
-            f"{self.place}: {what}, without saying that it is done (a line {self.rules.end!r}). {self.account['total']:,} "
-            "line(s) are kept: let the sender go on and repeat this command, and a run with a checkpoint goes on from "
-            "there. If this was the end, say so: --until TIME, or the option eof=end, count=N or until=TIME of the source"
+            f"{self.place}: {what}, without saying that it is done (a line {self.rules.end!r}). "
+            f"{self.account['total']:,} line(s) are kept: let the sender go on and repeat this command, and a run with "
+            "a checkpoint goes on from there. If this was the end, say so: --until TIME, or the option eof=end, "
+            "count=N or until=TIME of the source"
         )
-
-

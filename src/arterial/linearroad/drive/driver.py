@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol
@@ -175,10 +176,9 @@ class TcpTarget:
     def close(self) -> None:
         """Say that this is the end, and close the connection."""
         if self.end is not None and self.client:
-            try:
+            # A client that stopped at its own --until does not wait for it.
+            with suppress(OSError):
                 self.client.sendall(f"{self.end}\n".encode())
-            except OSError:
-                pass  # a client that stopped at its own --until does not wait for it
         for end in (self.client, self.server):
             if end:
                 end.close()

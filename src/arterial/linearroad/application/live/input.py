@@ -146,10 +146,7 @@ class LineInput(SpooledInput):
 
     def _receive(self) -> None:
         spooler, ending = self._spooler(), Ending(self.end)
-        hint = (
-            " Start the sender before the run, such as `arterial linear-road drive --data … --to "
-            f"{self.place.text}`"
-        )
+        hint = f" Start the sender before the run, such as `arterial linear-road drive --data … --to {self.place.text}`"
         with opened(self.place, self._stopped.is_set, hint) as stream:
             ready = polled(stream)
             while not self._stopped.is_set() and not spooler.done:
@@ -173,9 +170,9 @@ class LineInput(SpooledInput):
     def _broken_off(self, how: str, spooler: Spooler) -> RunError:
         cut = " Its last line was cut short and is not taken." if spooler.cleaner.is_cut else ""
         return RunError(
-            f"{self.name}: the stream {how} without the line {self.end!r} that says that the sender is done.{cut} Start "
-            f"the sender again, from second {self.spool.until} or before, and repeat this command: it goes on from "
-            "there. If this was the end, say so with --until SECOND, or with --data 'PLACE?eof=end'"
+            f"{self.name}: the stream {how} without the line {self.end!r} that says that the sender is done.{cut} "
+            f"Start the sender again, from second {self.spool.until} or before, and repeat this command: it goes on "
+            "from there. If this was the end, say so with --until SECOND, or with --data 'PLACE?eof=end'"
         )
 
 
