@@ -27,8 +27,8 @@ ROOMS = ("engine", "connectors", "storage", "network", "optimize")
 EVERYDAY = re.findall(
     r"\w+",
     """application clean compile crossing csv daemon drawn drop error failed failures file find folder format hash
-    hashing in inprocess java life local lock made memory optimize packed packing parser partitions place process processor
-    reader rules serial session settings show spark started storage table texts tree troubles vectorised""",
+    hashing in inprocess java life local lock made memory optimize packed packing parser partitions place process
+    processor reader rules serial session settings show spark started storage table texts tree troubles vectorised""",
 )
 
 BANNED = re.compile(

@@ -74,6 +74,7 @@ def test_a_sender_that_is_killed_and_started_again(
     assert len(list((tmp_path / "ck" / "arterial" / "sources" / "reports" / "spool").glob("*.arrow"))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_whole_run_is_killed_and_started_again(tmp_path: Path, right: dict[str, pl.DataFrame]) -> None:
     (tmp_path / "net.py").write_text(NETWORK)
