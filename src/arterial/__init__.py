@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from arterial import moving, sql, testing
     from arterial.connectors.file_sink import FileSink
     from arterial.connectors.files.source import FileSource
+    from arterial.connectors.live.source import LiveSource
     from arterial.connectors.memory_sink import MemorySink
     from arterial.connectors.memory_source import ArrivingSource, MemorySource
     from arterial.connectors.sink import Delivery, Sink
@@ -47,6 +48,7 @@ else:
     _PLACES = {
         "arterial.connectors.file_sink": ("FileSink",),
         "arterial.connectors.files.source": ("FileSource",),
+        "arterial.connectors.live.source": ("LiveSource",),
         "arterial.connectors.memory_sink": ("MemorySink",),
         "arterial.connectors.memory_source": ("ArrivingSource", "MemorySource"),
         "arterial.connectors.sink": ("Delivery", "Sink"),
@@ -90,8 +92,8 @@ else:
 
 __all__ = [
     "BEGIN", "END", "ArrivingSource", "ArterialError", "Ask", "Box", "DataError", "Delay", "Delivery", "FileSink",
-    "FileSource", "FrameSink", "FrameSource", "Function", "MachineError", "MemorySink", "MemorySource", "Network",
-    "NetworkError", "NetworkValue", "Outputs", "Part", "Progress", "RelationHandle", "Run", "RunError", "Schema",
-    "Settings", "Sink", "Source", "Span", "State", "Stream", "StreamHandle", "TableSink", "Train", "Type",
+    "FileSource", "FrameSink", "FrameSource", "Function", "LiveSource", "MachineError", "MemorySink", "MemorySource",
+    "Network", "NetworkError", "NetworkValue", "Outputs", "Part", "Progress", "RelationHandle", "Run", "RunError",
+    "Schema", "Settings", "Sink", "Source", "Span", "State", "Stream", "StreamHandle", "TableSink", "Train", "Type",
     "__version__", "collect", "function", "moving", "run", "sql", "testing",
 ]  # fmt: skip

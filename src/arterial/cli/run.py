@@ -36,7 +36,8 @@ def run(
         "--source",
         "-s",
         help="NAME=PATH or NAME=URI: what a source reads: a file of CSV, JSON lines, Parquet or Arrow, a folder, or a "
-        "pattern such as 'data/*.csv'. NAME=PATH?follow reads on as it grows. Repeatable.",
+        "pattern such as 'data/*.csv'. NAME=PATH?follow reads on as it grows. Lines as they arrive: - (standard "
+        "input), tcp://HOST:PORT (connects there), tcp+listen://HOST:PORT (listens). Repeatable.",
     ),
     out: Path = typer.Option(
         Path("out"), "--out", "-o", help="The folder for the outputs, each in a folder of its name."
@@ -68,6 +69,9 @@ def run(
     time_unit: str | None = typer.Option(
         None, "--time-unit", help="What numbers of time count: s, ms, us or ns.", show_default="recognised"
     ),
+    until: str | None = typer.Option(
+        None, "--until", help="End live sources when everything before this time has come; as in their time column."
+    ),
     shards: int = typer.Option(0, "--shards", help="How many shards; 0: as many as there are cores."),
     train_size: int = typer.Option(0, "--train-size", help="About so many tuples make a train.", show_default="500000"),
     interval: float = typer.Option(0.0, "--interval", help="At least so many seconds from one train to the next."),
@@ -86,7 +90,7 @@ def run(
     from arterial.engine.run.settings import TRAIN_SIZE, Settings
 
     value = load_network(network)
-    sources = _sources(value, source, speed=speed, timezone=timezone, time_unit=time_unit)
+    sources = _sources(value, source, speed=speed, timezone=timezone, time_unit=time_unit, until=until)
     sinks: dict[str, Sink] = {
         box.name: FileSink(out / box.name, format, merge) for box in value.boxes if not box.outputs
     }
@@ -179,17 +183,20 @@ def control(
 
 def _sources(network: NetworkValue, given: list[str], **options: Any) -> dict[str, Source]:
     """What each source reads; files at the speed, and with the times, that were asked for."""
-    from dataclasses import replace
+    from dataclasses import fields, replace
 
     from arterial.connectors.files.source import FileSource
+    from arterial.connectors.live.source import LiveSource
     from arterial.connectors.uri import source_from
     from arterial.engine.run.binding import first_port
 
     sources = {}
     for name, where in _bindings(network, given).items():
         source = source_from(where, name, network.streams[first_port(network, name)])
-        if isinstance(source, FileSource):
-            source = replace(source, **{option: value for option, value in options.items() if value is not None})
+        if isinstance(source, FileSource | LiveSource):
+            names = {one.name for one in fields(source)}
+            given_to = {option: value for option, value in options.items() if value is not None and option in names}
+            source = replace(source, **given_to)
         sources[name] = source
     return sources
 

@@ -90,10 +90,15 @@ def read_header(file: BinaryIO, where: str, *, ends: bool = True) -> Header | No
     return Header(names, delimiter, len(line))
 
 
-def split_records(data: bytes, header: Header, *, final: bool) -> tuple[Records, list[Reject], int, int]:
-    """The records of a block, those with a wrong number of fields, how many bytes they are, and how many lines."""
+def split_records(
+    data: bytes, header: Header, *, final: bool, by_line: bool = False
+) -> tuple[Records, list[Reject], int, int]:
+    """The records of a block, those with a wrong number of fields, how many bytes they are, and how many lines.
+
+    `by_line`: every line is a record, so no quoted field holds a line end.
+    """
     block = np.frombuffer(data, np.uint8)
-    starts, ends, lines, fields, odd, used, passed = _scan(block, ord(header.delimiter), final, LONGEST_QUOTED)
+    starts, ends, lines, fields, odd, used, passed = _scan(block, ord(header.delimiter), final, LONGEST_QUOTED, by_line)
     blank = (fields == 1) & (
         (ends == starts) | ((ends == starts + 1) & (block[np.minimum(starts, len(data) - 1)] == 13))
     )
@@ -265,7 +270,7 @@ def _read_one_by_one(
 
 
 @njit(cache=True)
-def _scan(data: Array, delimiter: int, final: bool, longest: int) -> Any:
+def _scan(data: Array, delimiter: int, final: bool, longest: int, by_line: bool) -> Any:
     """Where records begin and end, their lines and numbers of fields, and which have quotes where none should be."""
     size = len(data)
     most = 1
@@ -293,6 +298,8 @@ def _scan(data: Array, delimiter: int, final: bool, longest: int) -> Any:
                         at += 1
                         break
                     if data[at] == 10:
+                        if by_line:
+                            break
                         inner += 1
                         if first_end < 0:
                             first_end = at
@@ -317,6 +324,8 @@ def _scan(data: Array, delimiter: int, final: bool, longest: int) -> Any:
                 return starts[:count], ends[:count], lines[:count], fields[:count], odd[:count], start, line
             elif is_open:
                 number = _UNCLOSED
+        elif is_open:
+            number = _UNCLOSED
         starts[count], ends[count], lines[count], fields[count], odd[count] = start, at, line, number, is_odd
         count += 1
         line += 1 + inner

@@ -76,6 +76,12 @@ class Source(ABC):
         """This source, checked and made ready for a source box; `folder` may keep files. Runs once, at the start."""
         return self
 
+    def start(self) -> None:  # noqa: B027
+        """Begin to take input that comes by itself. Runs on the driver, before the first step is planned."""
+
+    def close(self, *, ended: bool) -> None:  # noqa: B027
+        """Take no more: the run is over, and has read everything if it `ended`. Runs on the driver."""
+
     def splits_by(self, key: tuple[str, ...]) -> bool:
         """Whether it can deliver the tuples of each slot by these key columns (`arterial.network.slots.slots`)."""
         return False

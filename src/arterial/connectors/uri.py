@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from arterial.connectors.file_sink import FORMATS, FileSink
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.frames import frame_source, is_frame
+from arterial.connectors.live.source import LiveSource
 from arterial.connectors.sink import Sink
 from arterial.connectors.source import Source
 from arterial.errors import RunError, near
@@ -22,7 +23,12 @@ from arterial.network.box import Stream
 
 PathLike = str | os.PathLike[str]
 
-SOURCES: Mapping[str, Callable[[str], Source]] = {"file": lambda uri: _file_source(uri)}
+SOURCES: Mapping[str, Callable[[str], Source]] = {
+    "file": lambda uri: _file_source(uri),
+    "stdin": LiveSource.from_text,
+    "tcp": LiveSource.from_text,
+    "tcp+listen": LiveSource.from_text,
+}
 """What makes a source of a URI, by its scheme."""
 
 SINKS: Mapping[str, Callable[[str, Path], Sink]] = {"file": lambda uri, parts: _file_sink(_path(uri), parts)}
@@ -64,6 +70,8 @@ def sink_from(value: Any, name: str, parts: Path) -> Sink:
 def _scheme(value: PathLike, where: str, known: Mapping[str, object]) -> tuple[str, str]:
     """The scheme of a URI and its text; an empty scheme for a path."""
     text = os.fspath(value)
+    if "stdin" in known and (text == "-" or text.startswith(("-?", "stdin:"))):
+        return "stdin", text
     scheme, sign, _ = text.partition("://")
     if not sign:
         return "", text

@@ -43,7 +43,7 @@ def once(data: Data) -> Replication:
 def test_a_stream_gets_every_line_in_order(data: Data) -> None:
     out = io.BytesIO()
     done = drive(data, StreamTarget(out), speed=math.inf, begin=0, until=31, replication=once(data))
-    assert out.getvalue().decode().splitlines() == LINES
+    assert out.getvalue().decode().splitlines() == [*LINES, "#end"]
     assert (done.events, done.seconds) == (4, 31)
 
 
@@ -71,7 +71,7 @@ def test_a_tcp_client_is_the_start_signal(data: Data) -> None:
     reader.start()
     drive(data, target, speed=math.inf, begin=0, until=31, replication=once(data))
     reader.join()
-    assert b"".join(got).decode().splitlines() == LINES
+    assert b"".join(got).decode().splitlines() == [*LINES, "#end"]
 
 
 def test_seconds_come_at_their_time_and_are_recorded(data: Data, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_seconds_come_at_their_time_and_are_recorded(data: Data, tmp_path: Path)
 def test_replicas_are_disjoint_and_map_back(data: Data) -> None:
     out = io.BytesIO()
     twice = Replication.of(data, 2)
-    drive(data, StreamTarget(out), speed=math.inf, begin=0, until=3, replication=twice)
+    drive(data, StreamTarget(out, end=None), speed=math.inf, begin=0, until=3, replication=twice)
     fields = [[int(f) for f in line.split(",")] for line in out.getvalue().decode().splitlines()]
     assert [(f[0], f[1], f[2], f[4], f[9]) for f in fields] == [
         (0, 0, 1, 0, -1),

@@ -24,6 +24,9 @@ def drive(
         None, help="Begin when this file appears. The connection of a TCP client counts, too."
     ),
     record: Path | None = typer.Option(None, help="Write here when each second was due and delivered (CSV)."),
+    end_marker: bool = typer.Option(
+        True, help="After the last tuple send the line #end (standard output and TCP), by which a receiver knows it."
+    ),
     json_output: bool = typer.Option(
         False, "--json", help="Print the outcome as JSON (on standard error with --to -)."
     ),
@@ -32,6 +35,7 @@ def drive(
 
     Second t is delivered whole, t seconds after the start. The record's times are seconds since 1970.
     """
+    from arterial.connectors.live.ending import MARKER
     from arterial.connectors.pace import parse_speed
     from arterial.errors import ArterialError
     from arterial.linearroad.data.dataset import open_data
@@ -46,7 +50,7 @@ def drive(
     if not 0 <= begin <= last:
         raise ArterialError(f"--from {begin} does not lie before the end of the data at second {last}")
     replication = Replication.of(opened, replicate)
-    target = target_of(to, lambda said: typer.echo(said, err=True))
+    target = target_of(to, lambda said: typer.echo(said, err=True), MARKER if end_marker else None)
     with (
         writing(record or Path()),
         record.open("w") if record else nullcontext() as recorded,

@@ -15,7 +15,8 @@ def run(
     data: str = typer.Option(
         ...,
         help="The events: a data set's folder, or any CSV or Parquet files; or lines as they arrive: "
-        "tcp://HOST:PORT (connects there), - (standard input), or a named pipe.",
+        "tcp://HOST:PORT (connects there), - (standard input), or a named pipe; they end with a line #end, at --until, "
+        "or, with ?eof=end behind the place, where the stream does.",
     ),
     out: Path = typer.Option(..., help="The folder for output.csv, rejects.csv and run.json."),
     tolls: Path | None = typer.Option(None, help="TollHistory: a history folder, or any CSV or Parquet file."),

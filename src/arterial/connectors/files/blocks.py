@@ -11,13 +11,22 @@ from typing import BinaryIO
 import polars as pl
 
 from arterial.connectors import csv
-from arterial.connectors.csv import Header, Records, Texts, judged, read_header, read_records, record_blocks
+from arterial.connectors.csv import (
+    Header,
+    Records,
+    Texts,
+    judged,
+    read_header,
+    read_records,
+    record_blocks,
+    split_records,
+)
 from arterial.connectors.files.columnar import BLOCK_ROWS, columns_of, row_blocks
 from arterial.connectors.files.find import CSV, DataFile
-from arterial.connectors.files.json_lines import text_blocks
+from arterial.connectors.files.json_lines import read_objects, text_blocks
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import Reject
-from arterial.connectors.times import unit_of
+from arterial.connectors.times import NAMES, unit_of
 from arterial.connectors.values import TimeOptions, from_columns, from_texts, wrong_values
 from arterial.errors import DataError, near
 from arterial.network.schema import Schema, Type
@@ -35,6 +44,20 @@ class Place:
     """Lines of text, or rows of Parquet or Arrow."""
     units: dict[str, str] = field(default_factory=dict)
     """The unit of numbers in columns of timestamps."""
+
+    def notice(self, where: str, options: TimeOptions) -> str | None:
+        """What the user should know about it."""
+        if options.unit or not self.units:
+            return None
+        said = ", ".join(f"{name} as {NAMES[unit]}" for name, unit in self.units.items())
+        return f"{where}: numbers are read since 1970: {said}; time_unit says otherwise"
+
+    def passed(self, rows: pl.DataFrame, rejects: list[Reject], size: int, lines: int) -> Block:
+        """Move on by a block, of which rejects have the numbers of their lines counted from 0."""
+        block = Block(rows, _numbered(rejects, self))
+        self.bytes += size
+        self.lines += lines
+        return block
 
 
 @dataclass(frozen=True)
@@ -77,6 +100,20 @@ def read_blocks(file: DataFile, reading: Reading, place: Place) -> Iterator[Bloc
         raise DataError(f"{file.path}: cannot be read as {file.kind}: {fault.strerror or fault}") from None
 
 
+def read_csv_lines(data: bytes, header: Header, reading: Reading, place: Place) -> Block:
+    """Whole lines of CSV as they arrive, each a record of its own; the place moves on."""
+    records, bad, used, passed = split_records(data, header, final=True, by_line=True)
+    rows, unfit = _judge_csv(records, header, reading, place)
+    return place.passed(rows, [*bad, *unfit], used, passed)
+
+
+def read_json_lines(data: bytes, reading: Reading, place: Place) -> Block:
+    """Whole lines of JSON as they arrive; the place moves on."""
+    texts, lines, used, passed = read_objects(data, reading.schema.names)
+    rows, unfit = _judge(texts, reading, place, partial(_line, lines))
+    return place.passed(rows, [*texts.rejects, *unfit], used, passed)
+
+
 def _read_columnar(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
     schema = reading.schema
     check_columns(columns_of(file), schema, str(file.path), numbers_are_times=True)
@@ -93,17 +130,14 @@ def _read_csv(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]
         header = read_header(stream, str(file.path), ends=reading.ends)
         if header is None:
             return
-        _check_names(file, header.names, reading.schema)
+        check_names(str(file.path), header.names, reading.schema)
         if place.bytes:
             _pass_over(stream, place.bytes - header.size)
         else:
             place.bytes, place.lines = header.size, 1
         for records, bad, used, passed in record_blocks(stream, header, ends=reading.ends, size=reading.block_bytes):
             rows, unfit = _judge_csv(records, header, reading, place)
-            rejects = _numbered([*bad, *unfit], place)
-            place.bytes += used
-            place.lines += passed
-            yield Block(rows, rejects)
+            yield place.passed(rows, [*bad, *unfit], used, passed)
 
 
 def _judge_csv(records: Records, header: Header, reading: Reading, place: Place) -> tuple[pl.DataFrame, list[Reject]]:
@@ -144,10 +178,7 @@ def _read_json(file: DataFile, reading: Reading, place: Place) -> Iterator[Block
         blocks = text_blocks(stream, reading.schema.names, ends=reading.ends, size=reading.block_bytes)
         for texts, lines, used, passed in blocks:
             rows, unfit = _judge(texts, reading, place, partial(_line, lines))
-            rejects = _numbered([*texts.rejects, *unfit], place)
-            place.bytes += used
-            place.lines += passed
-            yield Block(rows, rejects)
+            yield place.passed(rows, [*texts.rejects, *unfit], used, passed)
 
 
 def _pass_over(stream: BinaryIO, count: int) -> None:
@@ -196,9 +227,10 @@ def _recognise(rows: pl.DataFrame, reading: Reading, place: Place) -> TimeOption
     return replace(reading.options, recognised=dict(place.units))
 
 
-def _check_names(file: DataFile, names: tuple[str, ...], schema: Schema) -> None:
+def check_names(where: str, names: tuple[str, ...], schema: Schema) -> None:
+    """Raise unless a header has all columns of a schema."""
     if missing := [name for name in schema.names if name not in names]:
         raise DataError(
-            f"{file.path}: line 1: the column {', '.join(map(repr, missing))} is missing; it has: "
+            f"{where}: line 1: the column {', '.join(map(repr, missing))} is missing; it has: "
             f"{', '.join(names)}{near(missing[0], names)}"
         )

@@ -25,10 +25,12 @@ def text_blocks(
         used = len(lines.data) if lines.final else lines.data.rfind(b"\n") + 1
         lines.use(used)
         if used:
-            yield _read(lines.data[:used], names, used)
+            yield read_objects(lines.data[:used], names)
 
 
-def _read(data: bytes, names: tuple[str, ...], used: int) -> tuple[Texts, list[bytes], int, int]:
+def read_objects(data: bytes, names: tuple[str, ...]) -> tuple[Texts, list[bytes], int, int]:
+    """The same of whole lines."""
+    used = len(data)
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()

@@ -64,6 +64,13 @@ def notices_of(sources: Mapping[str, Source]) -> tuple[str, ...]:
     return tuple(text for source in sources.values() for text in source.notices)
 
 
+def close_sources(sources: Mapping[str, Source], *, ended: bool) -> tuple[str, ...]:
+    """Let the sources of a run that is over take no more; what the user should know about them."""
+    for source in sources.values():
+        source.close(ended=ended)
+    return notices_of(sources)
+
+
 def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], folder: Path) -> dict[str, Sink]:
     """The sinks, made ready; those of connection points too. `folder` is the engine's own in the checkpoint."""
     wanted = dict(sinks)

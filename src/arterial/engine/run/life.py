@@ -25,7 +25,7 @@ class Run(ABC):
     statistics: Statistics
     checkpoint: Path
     notices: tuple[str, ...]
-    """What the user should know about the sources, such as lines that were set aside: at the start, then at the end."""
+    """What the user should know about the sources, such as lines that were set aside; at the end it may be more."""
 
     def __init__(self) -> None:
         self._over = Event()

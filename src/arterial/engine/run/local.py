@@ -20,7 +20,7 @@ from arterial.engine.host.failures import write_rejects
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.host.level import Outcome
 from arterial.engine.plan.plan import HEAD
-from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings, notices_of, plan_run
+from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings, close_sources, notices_of, plan_run
 from arterial.engine.run.folder import make_folder, remove_unless_needed
 from arterial.engine.run.life import Run
 from arterial.engine.run.settings import Settings
@@ -130,6 +130,8 @@ class LocalRun(Run):
     def work(self) -> None:
         """Run until all sources are at their end, or until it is stopped or fails; in the thread of the caller."""
         try:
+            for source in self._sources.values():
+                source.start()
             self._run_steps()
             if self._ended:
                 for sink in self._sinks.values():
@@ -140,7 +142,7 @@ class LocalRun(Run):
             self._error = RunError(f"the run stopped: {type(trouble).__name__}: {trouble}")
             self._error.__cause__ = trouble
         finally:
-            self.notices = notices_of(self._sources)
+            self.notices = close_sources(self._sources, ended=self._ended and self._error is None)
             if self._temporary:
                 remove_unless_needed(self._folder)
             self._over.set()

@@ -16,7 +16,15 @@ from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sink import Delivery, Sink
 from arterial.connectors.source import Source
-from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings, first_port, notices_of, plan_run
+from arterial.engine.run.binding import (
+    bind_sinks,
+    bind_sources,
+    check_bindings,
+    close_sources,
+    first_port,
+    notices_of,
+    plan_run,
+)
 from arterial.engine.run.folder import FOLDER, make_folder, remove_unless_needed
 from arterial.engine.run.life import Run
 from arterial.engine.run.lock import lock_checkpoint, note_owner
@@ -125,6 +133,8 @@ class SparkRun(Run):
         session.sparkContext.setLogLevel("OFF")
         self._step_began = time.perf_counter()
         try:
+            for source in work.sources.values():
+                source.start()
             with query_settings(session, work.plan.shards):
                 rows = self._rows(session, self._packed, settings)
                 writer = rows.writeStream.queryName(f"arterial {work.plan.network.name} {work.run[:8]}")
@@ -136,6 +146,7 @@ class SparkRun(Run):
                 self._query = writer.foreachBatch(self._finish_step).start()
         except Exception as trouble:
             self._clear_memory()
+            close_sources(work.sources, ended=False)
             raise as_run_error(trouble, self._folder) from None
         Thread(target=self._watch, name="arterial-watcher", daemon=True).start()
 
@@ -272,7 +283,7 @@ class SparkRun(Run):
             self._error = as_run_error(trouble, self._folder)
         finally:
             self._clear_memory()
-            self.notices = notices_of(self._work.sources)
+            self.notices = close_sources(self._work.sources, ended=self._ended and self._error is None)
             self._lock.close()
             if self._temporary:
                 remove_unless_needed(self._folder)

@@ -87,10 +87,23 @@ class Cleaner:
         self.highest_time = max(self.highest_time, until + self.disorder)
         return self._in_order(EVENT_SCHEMA.empty_table(), np.zeros(0, np.int64), [])
 
-    def finish(self) -> Cleaned:
-        """Clean a last line without an end, and return everything that was still held."""
+    @property
+    def is_cut(self) -> bool:
+        """Whether a line has begun that has no end yet."""
+        return bool(self._cut)
+
+    def finish(self, *, take_cut: bool = True) -> Cleaned:
+        """Clean a last line without an end, and return everything that was still held.
+
+        Without `take_cut` such a line is set aside even if it fits: what was to follow may have been lost.
+        """
         if not self._cut:
             return self._in_order(EVENT_SCHEMA.empty_table(), np.zeros(0, np.int64), [], last=True)
+        if not take_cut:
+            self.lines += 1
+            bad = [(self.lines, TRUNCATED, _text(self._cut, 0, len(self._cut)))]
+            self._cut = b""
+            return self._in_order(EVENT_SCHEMA.empty_table(), np.zeros(0, np.int64), bad, last=True)
         events, lines, bad = self._read(self._cut + b"\n")
         self._cut = b""
         bad = [(line, TRUNCATED if fault == WRONG_FIELD_COUNT else fault, text) for line, fault, text in bad]

@@ -10,10 +10,12 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 
+from arterial.connectors.live.ending import MARKER
 from arterial.connectors.pace import Pace
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.linearroad.data.dataset import Data
@@ -118,10 +120,10 @@ class FolderTarget:
 
 
 class StreamTarget:
-    """An open stream, such as standard output or a named pipe."""
+    """An open stream, such as standard output or a named pipe; a line `end` says that all was delivered."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
+    def __init__(self, stream: BinaryIO, end: str | None = MARKER) -> None:
+        self.stream, self.end = stream, end
 
     def wait_until_ready(self) -> None:
         """An open stream is ready."""
@@ -132,15 +134,20 @@ class StreamTarget:
         self.stream.flush()
 
     def close(self) -> None:
-        """Flush; the stream itself belongs to whoever opened it."""
+        """Say that this is the end; the stream itself belongs to whoever opened it."""
+        if self.end is not None:
+            self.stream.write(f"{self.end}\n".encode())
         self.stream.flush()
 
 
 class TcpTarget:
-    """A TCP port; the first client to connect gets the lines, and its connecting is the start signal."""
+    """A TCP port; the first client to connect gets the lines, and its connecting is the start signal.
 
-    def __init__(self, host: str, port: int, announce: Callable[[str], None]) -> None:
-        self.announce = announce
+    A line `end` says that all was delivered: a connection that is closed may also be one that broke.
+    """
+
+    def __init__(self, host: str, port: int, announce: Callable[[str], None], end: str | None = MARKER) -> None:
+        self.announce, self.end = announce, end
         try:
             self.server = socket.create_server((host, port), backlog=1)
         except (OSError, OverflowError) as fault:
@@ -167,21 +174,25 @@ class TcpTarget:
             raise RunError(f"the client went away in second {second}: {fault.strerror}") from fault
 
     def close(self) -> None:
-        """Close the connection: the end of the stream."""
+        """Say that this is the end, and close the connection."""
+        if self.end is not None and self.client:
+            # A client that stopped at its own --until does not wait for it.
+            with suppress(OSError):
+                self.client.sendall(f"{self.end}\n".encode())
         for end in (self.client, self.server):
             if end:
                 end.close()
 
 
-def target_of(place: str, announce: Callable[[str], None]) -> Target:
-    """The target that a user named: `-`, `tcp://HOST:PORT` or a folder."""
+def target_of(place: str, announce: Callable[[str], None], end: str | None = MARKER) -> Target:
+    """The target that a user named: `-`, `tcp://HOST:PORT` or a folder; `end` is the last line of the first two."""
     if place == "-":
-        return StreamTarget(sys.stdout.buffer)
+        return StreamTarget(sys.stdout.buffer, end)
     if place.startswith("tcp://"):
         host, _, port = place.removeprefix("tcp://").rpartition(":")
         if not host or not port.isdigit():
             raise ArterialError(f"--to {place}: expected tcp://HOST:PORT, such as tcp://127.0.0.1:5000")
-        return TcpTarget(host, int(port), announce)
+        return TcpTarget(host, int(port), announce, end)
     return FolderTarget(Path(place))
 
 

@@ -117,7 +117,7 @@ def _their_run(
     answers = folder / "answers"
     answers.mkdir()
     command = plan.system.replace("{output}", shlex.quote(str(answers / "output.csv")))
-    feed = [*_us(), "drive", "--data", str(data), "--to", "-", "--replicate", str(replicas), *window]
+    feed = [*_us(), "drive", "--data", str(data), "--to", "-", "--no-end-marker", "--replicate", str(replicas), *window]
     with (folder / "run.log").open("w") as log:
         driver = subprocess.Popen(feed, stdout=subprocess.PIPE, stderr=log)
         theirs = subprocess.Popen(shlex.split(command), stdin=driver.stdout, stdout=log, stderr=log)

@@ -65,7 +65,7 @@ def place_of(server: socket.socket) -> str:
 
 
 def send(server: socket.socket, *pieces: bytes) -> threading.Thread:
-    """Send to the first client, then close."""
+    """Send to the first client, then close; whether that was the end, the pieces say."""
 
     def serve() -> None:
         client, _ = server.accept()
@@ -117,7 +117,8 @@ def test_dirty_lines_through_a_socket_are_set_aside(
     data = b"".join(dirty)
     cuts = [data[at : at + 997] for at in range(0, len(data), 997)]
     sender = send(server, *cuts)
-    run = LinearRoadRun(options(place_of(server), tmp_path / "out"), spark=spark)
+    place = f"{place_of(server)}?eof=end"
+    run = LinearRoadRun(options(place, tmp_path / "out"), spark=spark)
     assert run.wait(WAIT_SECONDS)
     figures = run.finish()
     sender.join()
@@ -125,14 +126,37 @@ def test_dirty_lines_through_a_socket_are_set_aside(
     assert figures["rejected"] == {"not 15 fields": 2, "last line is cut short": 1}
     rejects = read_rejects(tmp_path / "out" / "rejects.csv")
     assert [(reject.line, reject.file) for reject in rejects] == [
-        (number, place_of(server)) for number in (1, middle + 2, len(dirty))
+        (number, place) for number in (1, middle + 2, len(dirty))
     ]
+
+
+def test_a_sender_that_goes_away_is_no_end(
+    spark: SparkSession, tmp_path: Path, server: socket.socket, right: Rows
+) -> None:
+    """A line is cut so that it still has 15 fields: `69` could be read as `6`."""
+    lines = lines_of(CITY).splitlines(keepends=True)
+    half = len(lines) // 2
+    sender = send(server, b"".join(lines[:half]), lines[half][:-2])
+    run = LinearRoadRun(options(place_of(server), tmp_path / "out"), spark=spark)
+    with pytest.raises(
+        RunError, match=r"without the line '#end'.*last line was cut short and is not taken.*from second"
+    ):
+        run.wait(WAIT_SECONDS)
+    sender.join()
+    assert not (tmp_path / "out" / "run.json").exists()
+    sender = send(server, *lines, b"#end\n")
+    run = LinearRoadRun(options(place_of(server), tmp_path / "out"), spark=spark)
+    assert run.wait(WAIT_SECONDS)
+    figures = run.finish()
+    sender.join()
+    assert rows_of(tmp_path / "out") == right
+    assert figures["rejected"] == {}
 
 
 def test_a_named_pipe(spark: SparkSession, tmp_path: Path, right: Rows) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(lines_of(CITY),))
+    writer = threading.Thread(target=pipe.write_bytes, args=(lines_of(CITY) + b"#end\n",))
     writer.start()
     run = LinearRoadRun(options(pipe, tmp_path / "out"), spark=spark)
     assert run.wait(WAIT_SECONDS)
@@ -151,7 +175,7 @@ def test_no_one_at_the_port(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", ["tcp://5000", "tcp://127.0.0.1:", "tcp://127.0.0.1:70000"])
 def test_a_wrong_place(tmp_path: Path, data: str) -> None:
-    with pytest.raises(ArterialError, match="expected tcp://HOST:PORT"):
+    with pytest.raises(ArterialError, match="tcp://HOST:PORT"):
         LinearRoadRun(options(data, tmp_path / "out"))
 
 
@@ -183,7 +207,7 @@ def test_killed_and_taken_up_again(tmp_path: Path, server: socket.socket, right:
     assert reached > 0
     rest = lines if again == "from the start" else [line for line in lines if int(line.split(b",")[1]) >= reached]
     second = _start(place_of(server), out)
-    send(server, *rest)
+    send(server, *rest, b"#end\n")
     assert second.wait(WAIT_SECONDS) == 0
     assert rows_of(out) == right
     figures = json.loads((out / "run.json").read_text())

@@ -7,9 +7,11 @@ import random
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from arterial.connectors.pace import Pace
 from arterial.connectors.rejects import read_rejects
+from arterial.errors import DataError
 from arterial.linearroad.application.live.spool import KEPT_SECONDS, Spool, look, note_position, read_spool
 from arterial.linearroad.application.live.spooler import GRACE_SECONDS, Spooler
 from arterial.linearroad.data.cleaning import Cleaner
@@ -58,7 +60,7 @@ def check_whole(folder: Path) -> None:
     now = look(spool)
     assert now.end == now.until == 11
     assert [file.first for file in now.files] == [0, *(file.last + 1 for file in now.files[:-1])]
-    assert pairs(read_spool(spool, 0, 99)) == GOOD
+    assert pairs(read_spool(spool, 0, 11)) == GOOD
     assert pairs(read_spool(spool, 3, 10)) == [pair for pair in GOOD if 3 <= pair[0] < 10]
     assert [reject.line for reject in read_rejects(folder / "rejects.csv")] == FAULTY
 
@@ -90,7 +92,7 @@ def test_whatever_the_cuts_and_crashes_every_line_counts_once(tmp_path: Path) ->
         taking.finish()
         if again is data:
             check_whole(folder)
-        assert pairs(read_spool(folder / "spool", 0, 99)) == GOOD
+        assert pairs(read_spool(folder / "spool", 0, 11)) == GOOD
         assert taking.spool.account.events == len(GOOD)
 
 
@@ -126,7 +128,7 @@ def test_lines_out_of_order_within_the_permitted_disorder(tmp_path: Path) -> Non
         taking = spooler(folder, disorder=3)
         _feed(taking, data, rng)
         taking.finish()
-        assert sorted(pairs(read_spool(folder / "spool", 0, 99))) == sorted((s, v) for v, s in enumerate(times))
+        assert sorted(pairs(_all(folder))) == sorted((s, v) for v, s in enumerate(times))
 
 
 def test_the_last_second_of_a_silent_sender_is_released_when_its_time_is_over(tmp_path: Path) -> None:
@@ -145,7 +147,7 @@ def test_the_last_second_of_a_silent_sender_is_released_when_its_time_is_over(tm
     assert look(tmp_path / "spool").until == 8
     taking.feed((line(7, 2) + line(8, 2)).encode())
     taking.finish()
-    assert pairs(read_spool(tmp_path / "spool", 0, 99)) == [(7, 1), (8, 2)]
+    assert pairs(_all(tmp_path)) == [(7, 1), (8, 2)]
     late = read_rejects(tmp_path / "rejects.csv")
     assert [(reject.line, reject.reason) for reject in late] == [(2, "time is below that of an earlier line")]
 
@@ -160,14 +162,14 @@ def test_a_sender_who_is_behind_but_not_silent_is_waited_for(tmp_path: Path) -> 
     taking.check_silence()
     taking.feed(line(1, 2).encode())
     taking.finish()
-    assert pairs(read_spool(tmp_path / "spool", 0, 99)) == [(0, 1), (1, 1), (1, 2)]
+    assert pairs(_all(tmp_path)) == [(0, 1), (1, 1), (1, 2)]
 
 
 def test_the_end_of_the_window_ends_the_input(tmp_path: Path) -> None:
     taking = spooler(tmp_path, until=4)
     taking.feed("".join(LINES).encode())
     assert taking.done
-    assert pairs(read_spool(tmp_path / "spool", 0, 99)) == [pair for pair in GOOD if pair[0] < 4]
+    assert pairs(_all(tmp_path)) == [pair for pair in GOOD if pair[0] < 4]
 
 
 def test_files_behind_all_feeds_are_removed(tmp_path: Path) -> None:
@@ -185,6 +187,23 @@ def test_files_behind_all_feeds_are_removed(tmp_path: Path) -> None:
     taking.spool.trim()
     assert len(look(folder).files) == 1
     assert Spool(folder).until == 390
+
+
+def test_a_second_that_is_missing_is_noticed(tmp_path: Path) -> None:
+    taking = spooler(tmp_path)
+    for second in range(5):
+        taking.feed(line(second, 1).encode())
+    folder = tmp_path / "spool"
+    assert len(pairs(read_spool(folder, 1, 4))) == 3
+    with pytest.raises(DataError, match="no second 4 of the seconds 1 to 4"):
+        read_spool(folder, 1, 5)
+    look(folder).files[2].path.unlink()
+    with pytest.raises(DataError, match="no second 2 of the seconds 0 to 3"):
+        read_spool(folder, 0, 4)
+
+
+def _all(folder: Path) -> pa.Table:
+    return read_spool(folder / "spool", 0, look(folder / "spool").until)
 
 
 def _feed(taking: Spooler, data: bytes, rng: random.Random) -> None:

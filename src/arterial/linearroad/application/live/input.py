@@ -6,17 +6,13 @@ the sender's to send again.
 
 from __future__ import annotations
 
-import os
-import select
-import socket
-import stat
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from arterial.connectors.live.ending import MARKER, Ending
+from arterial.connectors.live.places import LISTEN, PIPE, Place, is_pipe, opened, parse_place, polled, read_piece
 from arterial.connectors.pace import Pace
 from arterial.connectors.source import Source
 from arterial.engine.run.run import Run
@@ -29,23 +25,19 @@ from arterial.linearroad.data.event_files import reading
 from arterial.linearroad.data.replicate import Replication
 
 SPOOL = "spool"
-SCHEME = "tcp://"
-STANDARD_INPUT = "-"
 
 MOST_AHEAD = 20_000_000
 """So many events may lie in the spool before the run; then the sender has to wait."""
 
-PIECE_BYTES = 4 << 20
 CHECK_SECONDS = 0.05
-CONNECT_SECONDS = 10.0
 
 
 def is_live(data: str | Path) -> bool:
     """Whether a user means a stream: `tcp://HOST:PORT`, `-`, or the path of a named pipe."""
-    if isinstance(data, str) and (data == STANDARD_INPUT or data.startswith(SCHEME)):
+    if isinstance(data, str) and (data == "-" or data.startswith(("-?", "stdin:", "tcp:"))):
         return True
     with reading(Path(data)):
-        return Path(data).exists() and stat.S_ISFIFO(Path(data).stat().st_mode)
+        return Path(data).exists() and is_pipe(Path(data))
 
 
 class SpooledInput(ABC):
@@ -142,87 +134,54 @@ class SpooledInput(ABC):
 
 
 class LineInput(SpooledInput):
-    """Lines of a TCP connection, standard input or a named pipe."""
+    """Lines of a TCP connection, standard input or a named pipe.
+
+    They end with a line `#end`, at `until`, or, with the option `eof=end`, where the stream does. A stream that ends
+    otherwise was broken off: the run stops, and can go on.
+    """
 
     def __init__(self, data: str | Path, **where: Any) -> None:
-        self.place = _place_of(data)
+        self.place, self.end, self.eof_ends = _place_of(data)
         super().__init__(str(data), **where)
 
     def _receive(self) -> None:
-        spooler = self._spooler()
-        with self._opened() as stream:
-            ready = select.poll()
-            ready.register(stream, select.POLLIN)
+        spooler, ending = self._spooler(), Ending(self.end)
+        hint = f" Start the sender before the run, such as `arterial linear-road drive --data … --to {self.place.text}`"
+        with opened(self.place, self._stopped.is_set, hint) as stream:
+            ready = polled(stream)
             while not self._stopped.is_set() and not spooler.done:
                 if ready.poll(CHECK_SECONDS * 1000):
-                    piece, ended = self._read(stream, ready)
-                    if piece:
+                    try:
+                        piece, is_over = read_piece(stream, ready)
+                    except OSError as fault:
+                        raise self._broken_off(f"was lost ({fault.strerror})", spooler) from None
+                    if piece := ending.feed(piece):
                         spooler.feed(piece)
-                    if ended:
+                    if ending.found or (is_over and self.eof_ends):
+                        spooler.feed(ending.rest)
                         spooler.finish()
+                    elif is_over and not spooler.done:
+                        raise self._broken_off("ended", spooler)
                     self._wait_for_room()
                 else:
                     spooler.check_silence()
                 self.spool.trim()
 
-    def _read(self, stream: int, ready: select.poll) -> tuple[bytes, bool]:
-        """What has come, all of it up to a limit; and whether that was the end."""
-        pieces: list[bytes] = []
-        size = 0
-        while size < PIECE_BYTES and (not pieces or ready.poll(0)):
-            try:
-                piece = os.read(stream, PIECE_BYTES - size)
-            except OSError as fault:
-                raise RunError(
-                    f"{self.name}: the sender went away without closing the connection: {fault.strerror}. Start it "
-                    f"again, from second {self.spool.until} or before, and repeat this command: it goes on from there"
-                ) from fault
-            if not piece:
-                return b"".join(pieces), True
-            pieces.append(piece)
-            size += len(piece)
-        return b"".join(pieces), False
-
-    @contextmanager
-    def _opened(self) -> Iterator[int]:
-        if isinstance(self.place, Path):
-            yield from self._opened_pipe(self.place)
-        elif isinstance(self.place, tuple):
-            try:
-                connection = socket.create_connection(self.place, CONNECT_SECONDS)
-            except OSError as fault:
-                raise RunError(
-                    f"{self.name}: no connection: {fault.strerror or fault}. Start the sender before the run, such as "
-                    f"`arterial linear-road drive --data … --to {self.name}`"
-                ) from fault
-            with connection:
-                connection.settimeout(None)
-                yield connection.fileno()
-        else:
-            yield 0
-
-    def _opened_pipe(self, path: Path) -> Iterator[int]:
-        with reading(path):
-            # Opened without waiting, so that a stopped run does not wait for a writer that never comes.
-            stream = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            # Before its first writer a pipe reads as if it were at its end, but it has nothing to say.
-            arrived = select.poll()
-            arrived.register(stream, select.POLLIN)
-            while not self._stopped.is_set() and not arrived.poll(1000 * CHECK_SECONDS):
-                pass
-            yield stream
-        finally:
-            os.close(stream)
+    def _broken_off(self, how: str, spooler: Spooler) -> RunError:
+        cut = " Its last line was cut short and is not taken." if spooler.cleaner.is_cut else ""
+        return RunError(
+            f"{self.name}: the stream {how} without the line {self.end!r} that says that the sender is done.{cut} "
+            f"Start the sender again, from second {self.spool.until} or before, and repeat this command: it goes on "
+            "from there. If this was the end, say so with --until SECOND, or with --data 'PLACE?eof=end'"
+        )
 
 
-def _place_of(data: str | Path) -> Path | tuple[str, int] | None:
-    """Where to connect to, the pipe to open, or None for standard input."""
-    if data == STANDARD_INPUT:
-        return None
-    if isinstance(data, Path) or not data.startswith(SCHEME):
-        return Path(data)
-    host, _, port = data.removeprefix(SCHEME).rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:
-        raise ArterialError(f"--data {data}: expected tcp://HOST:PORT, such as tcp://127.0.0.1:5000")
-    return host.strip("[]"), int(port)
+def _place_of(data: str | Path) -> tuple[Place, str, bool]:
+    """Where lines come from, the line that ends them, and whether the end of the stream does too."""
+    if isinstance(data, Path) or not data.startswith(("-", "stdin:", "tcp:")):
+        return Place(str(data), PIPE), MARKER, False
+    place, options = parse_place(data)
+    end, eof = options.pop("end", MARKER), options.pop("eof", "stop")
+    if options or eof not in ("stop", "end") or place.kind == LISTEN or not end:
+        raise ArterialError(f"--data {data}: the options of such input are end=TEXT and eof=end")
+    return place, end, eof == "end"

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from arterial.errors import DataError
 from arterial.linearroad.data.event_files import reading, writing
 from arterial.linearroad.formats.events import EVENT_SCHEMA, POSITION_REPORT
 from arterial.storage.place import put_in_place, remove, remove_drafts
@@ -156,9 +157,18 @@ def look_at(folder: Path, now: float) -> Spooled:
 
 
 def read_spool(folder: Path, start: int, stop: int) -> pa.Table:
-    """The events of the seconds [start, stop), in the order of time."""
+    """The events of the seconds [start, stop), in the order of time. Raises unless all of them are there."""
     pieces = []
-    for file in look(folder).files:
+    files, reached = look(folder).files, start
+    for file in files:
+        if file.first <= reached <= file.last:
+            reached = file.last + 1
+    if reached < stop:
+        raise DataError(
+            f"{folder}: the spool has no second {reached} of the seconds {start} to {stop - 1} that were asked for; "
+            "restore its files, or begin again with --force"
+        )
+    for file in files:
         if file.events and file.first < stop and file.last >= start:
             with reading(file.path), pa.memory_map(str(file.path)) as mapped:
                 events = pa.ipc.open_file(mapped).read_all().replace_schema_metadata(None)

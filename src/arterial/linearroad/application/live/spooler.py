@@ -80,7 +80,7 @@ class Spooler:
     def finish(self) -> None:
         """The input has ended: release everything."""
         if not self.done:
-            self._take(self.cleaner.finish(), last=True)
+            self._take(self.cleaner.finish(take_cut=False), last=True)
         if not self.done:
             self.spool.end()
 
