@@ -53,8 +53,7 @@ class LineReader:
         self._header: Header | None = None
         self._format = form.format or (CSV if form.columns else None)
         if form.columns and self._format == CSV:
-            self._header = read_header(io.BytesIO(form.columns.encode()), name)
-            check_names(name, self._header.names, form.schema)
+            self._header = self._checked(form.columns.encode())
 
     @property
     def fits(self) -> bool:
@@ -124,13 +123,18 @@ class LineReader:
         if self._format is None:
             self._format = JSON if first[:1] == b"{" else CSV
         if self._format == CSV:
-            self._header = read_header(io.BytesIO(first[: first.find(b"\n") + 1]), self.name)
             try:
-                check_names(self.name, self._header.names, self.form.schema)
+                self._header = self._checked(first[: first.find(b"\n") + 1])
             except DataError as fault:
-                self._header = None
                 raise DataError(f"{fault}. Lines without a header need columns=…") from None
             self._is_header_next = True
+
+    def _checked(self, line: bytes) -> Header:
+        """The columns that a line names."""
+        header = read_header(io.BytesIO(line), self.name)
+        assert header is not None, "the line is all there"
+        check_names(self.name, header.names, self.form.schema)
+        return header
 
     def _pass_header(self, whole: bytes) -> bytes:
         blank = len(whole) - len(whole.lstrip(_BLANK))
