@@ -85,7 +85,7 @@ def refuse_old_parts(sinks: Mapping[str, Sink]) -> None:
         if isinstance(sink, FileSink) and part_files(Path(sink.folder)):
             raise RunError(
                 f"output {name!r}: the folder {sink.folder} holds what an earlier run wrote. Go on with the checkpoint "
-                "of that run, give another folder, or delete it; a single file (.parquet or .csv) is replaced"
+                "of that run, give another folder, or delete it; a single file (.parquet, .csv, .jsonl) is replaced"
             )
 
 

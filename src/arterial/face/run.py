@@ -34,8 +34,10 @@ def run(
     """Start a network on Spark; keywords (or a mapping) name what is behind its sources and outputs.
 
     A source is a path or URI of Parquet or CSV files, a frame (Polars, pandas, Arrow, a streaming DataFrame of Spark),
-    a list of tuples as dicts, or a `Source`. An output is the path of one .parquet or .csv file, which is written when
-    the run ends, a folder, a `Sink`, a function `write(frame, step)` for Spark's frames, or None to let its tuples go.
+    a list of tuples as dicts, or a `Source`. An output is the path of one .parquet, .csv or .jsonl file, which is
+    written when the run ends (with `?grow` while it runs), a folder, `-` for standard output, a URI (`sqlite:///…`,
+    `postgresql://…`, `https://…`: docs/sinks.md), a `Sink`, a function `write(frame, step)` for Spark's frames, or None
+    to let its tuples go.
     An output that is not named is kept in memory: `run["alerts"]` reads it.
 
     With a `checkpoint` the same call goes on where the run stopped. Without one it begins from the start every time.
