@@ -82,10 +82,7 @@ def run(
     """
     from arterial.connectors.file_sink import FileSink
     from arterial.engine.host.failures import FAIL, SET_ASIDE
-    from arterial.engine.run.folder import FOLDER
-    from arterial.engine.run.manifest import MANIFEST
     from arterial.engine.run.settings import TRAIN_SIZE, Settings
-    from arterial.face.bindings import refuse_old_parts
 
     value = load_network(network)
     sources = _sources(value, source, speed)
@@ -97,8 +94,6 @@ def run(
         if not box.outputs and box.name not in named
     }
     sinks = {**usual, **named}
-    if local or not (position / FOLDER / MANIFEST).exists():
-        refuse_old_parts(named)
     settings = Settings(shards, train_size or TRAIN_SIZE, SET_ASIDE if set_aside else FAIL, interval)
     if local:
         if checkpoint or master:
@@ -140,7 +135,7 @@ def _run_locally(
     """Replace what an earlier local run wrote; never what belongs to a checkpoint."""
     import shutil
 
-    from arterial.connectors.file_sink import FileSink, part_files
+    from arterial.connectors.file_sink import FileSink, clear
     from arterial.engine.run.local import run_locally
     from arterial.face.bindings import point_names
 
@@ -150,8 +145,7 @@ def _run_locally(
     shutil.rmtree(kept, ignore_errors=True)
     for name, sink in sinks.items():
         if isinstance(sink, FileSink) and sink.folder == out / name:
-            for part in part_files(out / name):
-                part.unlink()
+            clear(out / name, name)
     running = run_locally(network, sources, sinks, kept, settings, temporary=not point_names(network))
     return running, _watch(running, as_json)
 

@@ -15,12 +15,13 @@ from typing import BinaryIO
 import polars as pl
 
 from arterial.connectors.sink import Delivery, Sink
-from arterial.connectors.sinks.compaction import all_files, compact, visible_files
+from arterial.connectors.sinks.compaction import all_files, compact, join, visible_files
 from arterial.connectors.sinks.json_lines import read_json_lines, write_json_lines
+from arterial.connectors.sinks.owner import claim, foreign, owner_of
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
-from arterial.storage.place import put_in_place
+from arterial.storage.place import put_in_place, remove
 
 FORMATS = ("parquet", "csv", "jsonl")
 
@@ -45,13 +46,16 @@ class FileSink(Sink):
             raise RunError(f"output {output!r}: the format is {self.format!r}; expected one of {', '.join(FORMATS)}")
         own = Path(self.folder).absolute()
         merged = self.merge if isinstance(self.merge, bool) else Path(self.merge).absolute()
-        for needed in (own,) if isinstance(merged, bool) else (own, merged.parent):
-            try:
-                needed.mkdir(parents=True, exist_ok=True)
-            except OSError as trouble:
-                raise RunError(f"output {output!r}: cannot make the folder {needed}: {trouble.strerror}") from None
-            if not os.access(needed, os.W_OK):
-                raise RunError(f"output {output!r}: no permission to write to {needed}")
+        for needed in (own.parent,) if isinstance(merged, bool) else (own.parent, merged.parent):
+            _make_folder(needed, output)
+        parts = part_files(own)
+        if other := next((path for path in parts if path.suffix != f".{self.format}"), None):
+            raise RunError(
+                f"output {output!r}: {own} holds {other.name}, and the format is now {self.format}; a folder has one "
+                "format. Give the earlier one, or another folder"
+            )
+        claim(own, folder, output, kept=bool(parts))
+        _make_folder(own, output)
         return replace(self, folder=own, merge=merged, schema=stream.schema)
 
     def write(self, delivery: Delivery) -> None:
@@ -69,7 +73,10 @@ class FileSink(Sink):
     def finish(self) -> None:
         """Merge the parts, if that is wanted."""
         if self.merge:
-            put_tuples(self._merged, self.read(), self.format)
+            assert self.schema is not None
+            schema, paths = self.schema, [file.path for file in visible_files(Path(self.folder))]
+            with _writing(self._merged):
+                put_in_place(self._merged, lambda file: join(paths, self.format, schema, file))
 
     def read(self) -> pl.DataFrame:
         """All tuples that were written so far."""
@@ -93,6 +100,15 @@ def part_name(delivery: Delivery, suffix: str) -> str:
 def part_files(folder: Path) -> list[Path]:
     """The files that a sink has put into a folder."""
     return [file.path for file in all_files(folder)]
+
+
+def clear(folder: Path, output: str) -> None:
+    """Remove the parts in a folder; raise if they belong to a run that can go on."""
+    owner = owner_of(folder)
+    if owner is not None and owner.exists:
+        raise foreign(folder, output, owner)
+    for path in part_files(folder):
+        remove(path)
 
 
 def put_tuples(path: Path, tuples: pl.DataFrame, suffix: str) -> None:
@@ -119,6 +135,15 @@ def read_parts(folder: Path, suffix: str, schema: Schema) -> pl.DataFrame:
         except FileNotFoundError:  # merged in the meantime: the merged file is there now
             continue
         return pl.concat(frames) if frames else schema.empty()
+
+
+def _make_folder(path: Path, output: str) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as trouble:
+        raise RunError(f"output {output!r}: cannot make the folder {path}: {trouble.strerror}") from None
+    if not os.access(path, os.W_OK):
+        raise RunError(f"output {output!r}: no permission to write to {path}")
 
 
 def _read_file(path: Path, suffix: str, schema: Schema) -> pl.DataFrame:

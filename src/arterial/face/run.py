@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arterial.engine.run.folder import FOLDER, checkpoint_or_temporary
+from arterial.engine.run.folder import checkpoint_or_temporary
 from arterial.engine.run.life import Run
-from arterial.engine.run.manifest import MANIFEST
 from arterial.engine.run.settings import Settings
 from arterial.errors import RunError
-from arterial.face.bindings import check_names, refuse_old_parts, sinks_from, sources_from, value_of
+from arterial.face.bindings import check_names, sinks_from, sources_from, value_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,8 +52,6 @@ def run(
     temporary = checkpoint is None
     with checkpoint_or_temporary(checkpoint) as folder:
         sources, sinks = sources_from(value, given), sinks_from(value, given, folder)
-        if not (folder / FOLDER / MANIFEST).exists():
-            refuse_old_parts(sinks)
         if local:
             from arterial.engine.run.local import run_locally
 

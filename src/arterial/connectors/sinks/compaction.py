@@ -58,9 +58,12 @@ def all_files(folder: Path) -> list[StepsFile]:
 
 def visible_files(folder: Path) -> list[StepsFile]:
     """The files that together hold each tuple once, in the order of steps and slots."""
-    files = all_files(folder)
-    merged = [file for file in files if file.tier]
-    return [file for file in files if not any(other.hides(file) for other in merged)]
+    visible: list[StepsFile] = []
+    for file in sorted(all_files(folder), key=lambda file: (file.first, -file.tier)):
+        # Merged files lie within each other or apart: what hides a file is the last one that is not hidden.
+        if not (visible and visible[-1].hides(file)):
+            visible.append(file)
+    return visible
 
 
 def compact(folder: Path, suffix: str, schema: Schema, before: int) -> None:
@@ -80,9 +83,23 @@ def merge(folder: Path, suffix: str, schema: Schema, group: Sequence[StepsFile])
     """Make one file of some that follow each other and are complete steps."""
     tier = max(file.tier for file in group) + 1
     name = f"merged-{group[0].first:09d}-{group[-1].last:09d}-{tier:02d}.{suffix}"
-    put_in_place(folder / name, lambda file: _join([member.path for member in group], suffix, schema, file))
+    put_in_place(folder / name, lambda file: join([member.path for member in group], suffix, schema, file))
     for member in group:
         remove(member.path)
+
+
+def join(paths: Sequence[Path], suffix: str, schema: Schema, file: BinaryIO) -> None:
+    """Write to an open file what some files hold, one after the other, without having all in memory."""
+    if suffix == "parquet":
+        frames = pl.scan_parquet(list(paths)) if paths else schema.empty().lazy()
+        frames.sink_parquet(file, compression="lz4", statistics=True)
+        return
+    header = schema.empty().write_csv().encode() if suffix == "csv" else b""
+    file.write(header)
+    for path in paths:
+        with path.open("rb") as part:
+            part.seek(len(header))
+            shutil.copyfileobj(part, file, 1 << 20)
 
 
 def _groups(files: Sequence[StepsFile]) -> list[list[StepsFile]]:
@@ -102,15 +119,3 @@ def _groups(files: Sequence[StepsFile]) -> list[list[StepsFile]]:
             groups[-1] += unit
             size += added
     return groups
-
-
-def _join(paths: Sequence[Path], suffix: str, schema: Schema, file: BinaryIO) -> None:
-    if suffix == "parquet":
-        pl.concat([pl.read_parquet(path) for path in paths]).write_parquet(file, compression="lz4", statistics=True)
-        return
-    header = schema.empty().write_csv().encode() if suffix == "csv" else b""
-    file.write(header)
-    for path in paths:
-        with path.open("rb") as part:
-            part.seek(len(header))
-            shutil.copyfileobj(part, file, 1 << 20)

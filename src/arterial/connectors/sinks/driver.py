@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,6 +10,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from arterial.connectors.sink import Delivery, Sink
+from arterial.connectors.sinks.owner import run_number
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
 from arterial.storage.place import put_in_place
@@ -34,16 +34,12 @@ class DriverSink(Sink):
         self.run, self.step = "", -1
 
     def bind(self, output: str, stream: Stream, folder: Path) -> Sink:
-        """Read in the checkpoint which run this is and how far it came; a new run gets a number of its own."""
+        """Read in the checkpoint which run this is and how far it came."""
         self.output, self.time, self.schema = output, stream.time, stream.schema
+        self.run = run_number(folder)
         self._journal = folder / "sinks" / output / JOURNAL
         if self._journal.exists():
-            said = json.loads(self._journal.read_text())
-            self.run, self.step = said["run"], said["step"]
-        else:
-            self._journal.parent.mkdir(parents=True, exist_ok=True)
-            self.run, self.step = uuid.uuid4().hex, -1
-            self.note(-1)
+            self.step = json.loads(self._journal.read_text())["step"]
         return self
 
     def write(self, delivery: Delivery) -> None:
@@ -64,7 +60,8 @@ class DriverSink(Sink):
 
     def note(self, step: int) -> None:
         """Keep in the checkpoint that this step and all before it are out."""
-        put_in_place(self._journal, json.dumps({"run": self.run, "step": step}))
+        self._journal.parent.mkdir(parents=True, exist_ok=True)
+        put_in_place(self._journal, json.dumps({"step": step}))
         self.step = step
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,10 +11,11 @@ import polars as pl
 from arterial.connectors.appended_sink import AppendedSink
 from arterial.connectors.sink import Delivery
 from arterial.connectors.sinks.json_lines import read_json_lines, write_json_lines
+from arterial.connectors.sinks.owner import claim, owner_of
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
-from arterial.storage.appended import AppendedFiles, writing
+from arterial.storage.appended import JOURNAL, AppendedFiles, writing
 
 FORMATS = ("csv", "jsonl")
 
@@ -23,7 +24,7 @@ FORMATS = ("csv", "jsonl")
 class GrowingSink(AppendedSink):
     """Appends what arrives to a file, step by step and slot by slot; a CSV file begins with a header.
 
-    A file that is there when a new run starts is replaced.
+    A file that is there when a new run starts is replaced, unless it belongs to a run that can go on.
     """
 
     format: str = "csv"
@@ -45,6 +46,8 @@ class GrowingSink(AppendedSink):
         """Cut the file back to where the run goes on; begin a new one with its header."""
         with writing(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
+        began = (folder / "sinks" / output / JOURNAL).exists()
+        claim(self._path, folder, output, kept=began and owner_of(self._path) is not None)
         super().bind(output, stream, folder)
         header = stream.schema.empty().write_csv().encode()
         with writing(self._path), self._path.open("r+b") as file:
