@@ -28,6 +28,7 @@ SINKS: Mapping[str, Callable[[str, Path], Sink]] = {
     "file": file_sink,
     "sqlite": sqlite_sink,
     "postgresql": postgres_sink,
+    "postgres": postgres_sink,
     "http": http_sink,
     "https": http_sink,
 }

@@ -11,7 +11,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,17 +18,57 @@ import pytest
 PASSWORD = "not-for-logs-4711"
 
 
-@dataclass(frozen=True)
 class Server:
-    """Where it listens."""
+    """A server in a folder of its own; PostgreSQL refuses to run as root, so another user runs it then."""
 
-    port: int
-    user: str = "tester"
-    database: str = "postgres"
+    user, database = "tester", "postgres"
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        self.port, self._programs, self._folder = _free_port(), programs, folder
+        as_root = os.geteuid() == 0
+        self._user = pwd.getpwnam("postgres" if _has_user("postgres") else "nobody").pw_uid if as_root else None
+        secret = folder / "secret"
+        secret.write_text(PASSWORD)
+        if self._user is not None:
+            os.chown(folder, self._user, -1)
+            os.chown(secret, self._user, -1)
+        initdb = [programs / "initdb", "-D", folder / "data", "-U", self.user, "-A", "scram-sha-256"]
+        options = ["-E", "UTF8", "--locale=C", "--no-sync", f"--pwfile={secret}"]
+        done = subprocess.run(
+            [*initdb, *options], user=self._user, cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        self.start()
 
     def uri(self, options: str = "") -> str:
         """The URI of its database."""
         return f"postgresql://{self.user}@127.0.0.1:{self.port}/{self.database}?{options}"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        import psycopg
+
+        command = [self._programs / "postgres", "-D", self._folder / "data"]
+        listening = ["-h", "127.0.0.1", "-p", str(self.port), "-k", "", "-F"]
+        log = self._folder / "log"
+        with log.open("ab") as said:
+            self._process = subprocess.Popen(
+                [*command, *listening], user=self._user, cwd=self._folder, stdout=said, stderr=said
+            )
+        until = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(self.uri(), connect_timeout=5).close()
+                return
+            except psycopg.OperationalError:
+                assert self._process.poll() is None, log.read_text()
+                assert time.monotonic() < until, log.read_text()
+                time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Stop it at once, whoever is connected."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(60)
 
 
 @pytest.fixture(scope="session")
@@ -38,33 +77,13 @@ def postgres() -> Iterator[Server]:
     programs = _programs()
     if programs is None:
         pytest.skip("PostgreSQL is not installed here: apt-get install postgresql")
-    pytest.importorskip("psycopg")
     folder = Path(tempfile.mkdtemp(prefix="arterial-postgres-", dir="/tmp"))
-    # PostgreSQL refuses to run as root.
-    user = pwd.getpwnam("postgres" if _has_user("postgres") else "nobody").pw_uid if os.geteuid() == 0 else None
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PGPASSWORD", PASSWORD)
-        secret = folder / "secret"
-        secret.write_text(PASSWORD)
-        if user is not None:
-            os.chown(folder, user, -1)
-            os.chown(secret, user, -1)
-        server = Server(_free_port())
-        initdb = [programs / "initdb", "-D", folder / "data", "-U", server.user, "-A", "scram-sha-256"]
-        options = ["-E", "UTF8", "--locale=C", "--no-sync", f"--pwfile={secret}"]
-        done = subprocess.run([*initdb, *options], user=user, cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        listening = ["-h", "127.0.0.1", "-p", str(server.port), "-k", "", "-F"]
-        with (folder / "log").open("wb") as log:
-            command = [programs / "postgres", "-D", folder / "data", *listening]
-            process = subprocess.Popen(command, user=user, cwd=folder, stdout=log, stderr=log)
-        try:
-            _wait_until_ready(server, process, folder / "log")
-            yield server
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(60)
-            shutil.rmtree(folder, ignore_errors=True)
+        server = Server(programs, folder)
+        yield server
+        server.stop()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _programs() -> Path | None:
@@ -82,17 +101,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _wait_until_ready(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
-    import psycopg
-
-    until = time.monotonic() + 60
-    while True:
-        try:
-            psycopg.connect(server.uri(), connect_timeout=5).close()
-            return
-        except psycopg.OperationalError:
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < until, log.read_text()
-            time.sleep(0.1)

@@ -21,11 +21,19 @@ class Webhook:
         self.answers = list(answers)
         self.taken: list[tuple[str, Any]] = []
         self.asked: list[tuple[str, str, dict[str, str]]] = []
+        self.delay = 0.0
         self._over = Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._port = 0
+        self.open()
+        self.url = f"http://127.0.0.1:{self._port}/hook?for=us"
+
+    def open(self) -> None:
+        """Start it, at the port that it had before."""
+        self._over.clear()
+        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), self._handler())
         self._server.daemon_threads = True
+        self._port = self._server.server_port
         Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/hook?for=us"
 
     def close(self) -> None:
         """Stop it."""
@@ -43,6 +51,7 @@ class Webhook:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 key = self.headers["Idempotency-Key"]
                 hook.asked.append((key, self.path, dict(self.headers.items())))
+                hook._over.wait(hook.delay)
                 answer = hook.answers.pop(0) if hook.answers else 200
                 if answer == DROP:
                     self.close_connection = True

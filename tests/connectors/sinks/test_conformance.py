@@ -1,15 +1,23 @@
-"""One suite for all sinks: each tuple arrives, however often a step is repeated, whatever is in it."""
+"""One suite for all sinks: each tuple arrives once, however often a step is repeated, whatever is in it or goes wrong.
+
+A `System` is a place to write to, seen from outside. It can be slow, and it can be down for a while.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import shutil
 import sqlite3
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
+from threading import Thread, Timer
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -50,6 +58,27 @@ class System(ABC):
     @abstractmethod
     def rows(self, sink: Sink) -> list[dict[str, Any]]:
         """What is there."""
+
+    waits = False
+    """Whether the sink waits until the place is back; else the run stops, and goes on when it is started again."""
+
+    @contextmanager
+    def slow(self, seconds: float) -> Iterator[None]:
+        """A place that takes its time."""
+        yield
+
+    def down(self) -> None:
+        """A place that cannot be written to: a file is where its folder was."""
+        self.folder.rename(self.folder.with_name("elsewhere"))
+        self.folder.touch()
+
+    def up(self) -> None:
+        """It is back, with what it held."""
+        self.folder.unlink()
+        self.folder.with_name("elsewhere").rename(self.folder)
+
+    def close(self) -> None:  # noqa: B027  (most have nothing to do)
+        """The test is over."""
 
 
 class Parts(System):
@@ -110,18 +139,65 @@ class GrowingJson(Parts):
         return f"{self.folder}/growing.jsonl?grow"
 
 
+class OneJson(Parts):
+    infinite = nan = False
+
+    def uri(self) -> str:
+        return f"{self.folder}/one.jsonl"
+
+    def rows(self, sink: Sink) -> list[dict[str, Any]]:
+        sink.finish()
+        return [_from_json(json.loads(line)) for line in Path(self.uri()).read_text().splitlines()]
+
+
 class Printed(System):
+    """Standard output is a pipe, and a thread reads it."""
+
     exactly_once = infinite = nan = False
-    capture: Any = None
-    printed = b""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.printed, self.delay = b"", 0.0
+        self.standard_output = SimpleNamespace(buffer=None)
+        self.up()
 
     def uri(self) -> str:
         return "-"
 
+    def up(self) -> None:
+        if self.standard_output.buffer:
+            self.standard_output.buffer.close()
+        reading, writing = os.pipe()
+        self.standard_output.buffer = os.fdopen(writing, "wb")
+        self._reader = Thread(target=self._read, args=(reading,))
+        self._reader.start()
+
+    def down(self) -> None:
+        self.close()
+        reading, writing = os.pipe()
+        os.close(reading)
+        self.standard_output.buffer = os.fdopen(writing, "wb", buffering=0)
+
+    def close(self) -> None:
+        self.standard_output.buffer.close()
+        self._reader.join()
+
+    @contextmanager
+    def slow(self, seconds: float) -> Iterator[None]:
+        self.delay = seconds
+        yield
+        self.delay = 0.0
+
     def rows(self, sink: Sink) -> list[dict[str, Any]]:
-        self.printed += self.capture.readouterr().out
-        lines = self.printed.splitlines()
-        return [_from_json(json.loads(line)) for line in lines]
+        self.close()
+        self.up()
+        return [_from_json(json.loads(line)) for line in self.printed.splitlines()]
+
+    def _read(self, reading: int) -> None:
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            while some := pipe.read(1 << 16):
+                time.sleep(self.delay)
+                self.printed += some
 
 
 class Sqlite(System):
@@ -143,6 +219,13 @@ class Sqlite(System):
             for row in rows
         ]
 
+    @contextmanager
+    def slow(self, seconds: float) -> Iterator[None]:
+        with closing(sqlite3.connect(self.folder / "base.db", check_same_thread=False)) as db:
+            db.execute("BEGIN IMMEDIATE")  # another writer
+            Timer(seconds, db.rollback).start()
+            yield
+
 
 class SqliteByKey(Sqlite):
     options = "?table=found&key=t"
@@ -150,6 +233,7 @@ class SqliteByKey(Sqlite):
 
 class Postgres(System):
     options = ""
+    waits = True
     server: Any = None
 
     def uri(self) -> str:
@@ -165,6 +249,21 @@ class Postgres(System):
             {**dict(zip(SCHEMA.names, row, strict=True)), "at": row[5] and row[5].replace(tzinfo=None)} for row in rows
         ]
 
+    @contextmanager
+    def slow(self, seconds: float) -> Iterator[None]:
+        import psycopg
+
+        with psycopg.connect(self.server.uri()) as db:
+            db.execute(f"LOCK TABLE {self.table}".encode())
+            Timer(seconds, db.rollback).start()
+            yield
+
+    def down(self) -> None:
+        self.server.stop()
+
+    def up(self) -> None:
+        self.server.start()
+
 
 class PostgresByKey(Postgres):
     options = "&key=t"
@@ -172,20 +271,36 @@ class PostgresByKey(Postgres):
 
 class Posted(System):
     exactly_once = infinite = nan = False
+    waits = True
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.hook = Webhook()
 
     def uri(self) -> str:
-        return f"{self.hook.url}#attempts=2&rows=1000"
+        return f"{self.hook.url}#rows=1000"
+
+    @contextmanager
+    def slow(self, seconds: float) -> Iterator[None]:
+        self.hook.delay = seconds
+        yield
+        self.hook.delay = 0.0
+
+    def down(self) -> None:
+        self.hook.close()
+
+    def up(self) -> None:
+        self.hook.open()
+
+    def close(self) -> None:
+        self.hook.close()
 
     def rows(self, sink: Sink) -> list[dict[str, Any]]:
         # As a server does that knows the keys.
         return [_from_json(row) for body in dict(self.hook.taken).values() for row in body]
 
 
-FILES = (Parts, CsvParts, JsonParts, Compacted, CompactedCsv, CompactedJson, OneFile, GrowingCsv, GrowingJson)
+FILES = (Parts, CsvParts, JsonParts, Compacted, CompactedCsv, CompactedJson, OneFile, OneJson, GrowingCsv, GrowingJson)
 DATABASES = (Sqlite, SqliteByKey, Postgres, PostgresByKey)
 
 
@@ -193,14 +308,19 @@ DATABASES = (Sqlite, SqliteByKey, Postgres, PostgresByKey)
 def system(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[System]:
     """Each of them, empty."""
     monkeypatch.setattr(compaction, "MERGED_AT_ONCE", 3)
-    if request.param is Printed:
-        monkeypatch.setattr(Printed, "capture", request.getfixturevalue("capsysbinary"))
-    if issubclass(request.param, Postgres):
-        monkeypatch.setattr(Postgres, "server", request.getfixturevalue("postgres"))
-    made = request.param(tmp_path / "there")
+    made = make(request.param, tmp_path / "there", request, monkeypatch)
     yield made
-    if isinstance(made, Posted):
-        made.hook.close()
+    made.close()
+
+
+def make(kind: type[System], folder: Path, request: pytest.FixtureRequest, patches: pytest.MonkeyPatch) -> System:
+    """An empty one."""
+    if issubclass(kind, Postgres):
+        patches.setattr(Postgres, "server", request.getfixturevalue("postgres"))
+    made = kind(folder)
+    if isinstance(made, Printed):
+        patches.setattr("arterial.connectors.sinks.print.sys", SimpleNamespace(stdout=made.standard_output))
+    return made
 
 
 class Life:
@@ -215,10 +335,12 @@ class Life:
         there = self.sink if self.sink.to_driver else pickle.loads(packed)
         there.write(Delivery("out", step, slot, Train(tuples, step)))
 
-    def step(self, step: int) -> None:
+    def step(self, step: int, end: bool = False) -> None:
         for slot in (1, 0):
             self.write(step, slot, tuples_of(step, slot))
         self.sink.commit(step)
+        if end:
+            self.sink.finish()
 
 
 def tuples_of(step: int, slot: int) -> pl.DataFrame:
@@ -277,6 +399,34 @@ def test_nothing_arrives(system: System, tmp_path: Path) -> None:
     life.sink.finish()
 
 
+def test_a_slow_receiver_is_waited_for(system: System, tmp_path: Path) -> None:
+    life = Life(system, tmp_path / "c")
+    life.step(1)
+    with system.slow(0.3):
+        life.step(2)
+    life.step(3)
+    assert by_time(system.rows(life.sink)) == expected(range(1, 4))
+
+
+def test_a_receiver_that_was_down_has_each_tuple_once(system: System, tmp_path: Path) -> None:
+    life = Life(system, tmp_path / "c")
+    life.step(1)
+    system.down()
+    back = Timer(0.3, system.up)
+    back.start()
+    if system.waits:
+        life.step(2)
+        back.join()
+    else:
+        with pytest.raises(RunError, match="same checkpoint"):
+            life.step(2, end=True)
+        back.join()
+        life = Life(system, tmp_path / "c")
+        life.step(2)
+    life.step(4)
+    assert by_time(system.rows(life.sink)) == expected(range(1, 5))
+
+
 def test_all_values(system: System, tmp_path: Path) -> None:
     texts = ["", None, "a,b", 'say "hi"', "line\nbreak\r\n", "\\N", "NULL", "🚗 münchen", "'; DROP TABLE x; --", "\t"]
     floats = [0.1, None, -1.5, 1e308, 5e-324, float("inf"), float("-inf"), float("nan"), 2.0**53, 1 / 3]
@@ -303,6 +453,7 @@ def test_all_values(system: System, tmp_path: Path) -> None:
     assert [repr(row) for row in by_time(system.rows(life.sink))] == [repr(row) for row in frame.to_dicts()]
 
 
+@pytest.mark.thorough
 def test_a_huge_train(system: System, tmp_path: Path) -> None:
     count = 120_000
     frame = pl.DataFrame({"t": pl.int_range(count, eager=True)}).select(
@@ -320,9 +471,7 @@ def test_a_huge_train(system: System, tmp_path: Path) -> None:
 def test_a_changed_schema_is_refused_at_the_start(
     kind: type[System], tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if issubclass(kind, Postgres):
-        monkeypatch.setattr(Postgres, "server", request.getfixturevalue("postgres"))
-    system = kind(tmp_path / "there")
+    system = make(kind, tmp_path / "there", request, monkeypatch)
     life = Life(system, tmp_path / "c")
     life.step(1)
     with pytest.raises(RunError, match="colour"):
@@ -334,9 +483,7 @@ def test_a_changed_schema_is_refused_at_the_start(
 def test_a_transaction_is_whole_or_not_there(
     kind: type[System], tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if issubclass(kind, Postgres):
-        monkeypatch.setattr(Postgres, "server", request.getfixturevalue("postgres"))
-    system = kind(tmp_path / "there")
+    system = make(kind, tmp_path / "there", request, monkeypatch)
     life = Life(system, tmp_path / "c")
     life.step(1)
 
@@ -355,10 +502,9 @@ def test_a_transaction_is_whole_or_not_there(
 
 @pytest.mark.parametrize("kind", [Printed, Posted], ids=lambda kind: kind.__name__)
 def test_at_least_once_repeats_only_the_step_of_the_crash(
-    kind: type[System], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+    kind: type[System], tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Printed, "capture", capsysbinary)
-    system = kind(tmp_path / "there")
+    system = make(kind, tmp_path / "there", request, monkeypatch)
     life = Life(system, tmp_path / "c")
     life.step(1)
 
@@ -374,9 +520,45 @@ def test_at_least_once_repeats_only_the_step_of_the_crash(
     if isinstance(system, Posted):
         assert [key.split("/", 1)[1] for key, _ in system.hook.taken] == ["out/1/0", "out/2/0", "out/2/0"]
         assert len({key for key, _ in system.hook.taken}) == 2
-        system.hook.close()
     else:
         assert system.rows(life.sink) == [*expected(range(1, 3)), *expected(range(2, 3))]
+    system.close()
+
+
+@pytest.mark.parametrize("kind", [Parts, CsvParts, Compacted, GrowingCsv, GrowingJson], ids=lambda kind: kind.__name__)
+class TestAPlaceBelongsToOneCheckpoint:
+    def test_another_one_is_refused(self, kind: type[System], tmp_path: Path) -> None:
+        system = kind(tmp_path / "there")
+        life = Life(system, tmp_path / "one" / "c")
+        life.step(1)
+        with pytest.raises(RunError, match=f"belongs to the run with the checkpoint {tmp_path}/one"):
+            Life(system, tmp_path / "two" / "c")
+        assert system.rows(Life(system, tmp_path / "one" / "c").sink) == system.rows(life.sink)
+
+    def test_also_if_it_had_begun_elsewhere(self, kind: type[System], tmp_path: Path) -> None:
+        system, other = kind(tmp_path / "there"), kind(tmp_path / "other")
+        Life(system, tmp_path / "one" / "c").step(1)
+        Life(other, tmp_path / "two" / "c").step(1)
+        with pytest.raises(RunError, match="are not mixed"):
+            Life(system, tmp_path / "two" / "c")
+
+    def test_what_was_deleted_is_free(self, kind: type[System], tmp_path: Path) -> None:
+        system = kind(tmp_path / "there")
+        Life(system, tmp_path / "one" / "c").step(1)
+        for path in system.folder.iterdir():
+            if not path.name.startswith("."):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        life = Life(system, tmp_path / "two" / "c")
+        life.step(2)
+        assert by_time(system.rows(life.sink)) == expected(range(2, 3))
+        with pytest.raises(RunError, match=r"belongs to the run|shorter than the run left it"):
+            Life(system, tmp_path / "one" / "c")
+
+
+def test_a_folder_has_one_format(tmp_path: Path) -> None:
+    Life(Parts(tmp_path / "there"), tmp_path / "c").step(1)
+    with pytest.raises(RunError, match=r"holds part-000000001-000\.parquet, and the format is now csv"):
+        Life(CsvParts(tmp_path / "there"), tmp_path / "c")
 
 
 def query(server: Any, text: str) -> list[tuple[Any, ...]]:

@@ -113,28 +113,47 @@ def test_a_table_that_fits(base: Base, tmp_path: Path, unique: str) -> None:
     assert base.ask("SELECT t, car, speed, note, n FROM alerts") == [(2, "a", 20, None, 5)]
 
 
+@pytest.mark.parametrize("given", ["in the URI", "in the URI as an option", "by password_env"])
 def test_a_password_is_shown_and_kept_nowhere(
-    postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
 ) -> None:
-    uri = f"postgresql://tester:{PASSWORD}@127.0.0.1:{postgres.port}/postgres"
-    for given in (uri, postgres.uri(f"password={PASSWORD}"), uri.replace("postgresql", "postgres")):
-        with pytest.raises(RunError) as caught:
-            sink_from(given, "alerts", tmp_path)
-        assert PASSWORD not in str(caught.value)
     monkeypatch.delenv("PGPASSWORD")
     monkeypatch.setenv("BASE_PASSWORD", PASSWORD)
-    base = Base(postgres.uri("table=secrets&"), lambda text: [])
-    sink = base.bound("password_env=BASE_PASSWORD", tmp_path)
+    uri = {
+        "in the URI": postgres.uri("table=secrets").replace("tester@", f"tester:{PASSWORD}@"),
+        "in the URI as an option": postgres.uri(f"table=secrets&password={PASSWORD}"),
+        "by password_env": postgres.uri("table=secrets&password_env=BASE_PASSWORD"),
+    }[given]
+    sink = Base(uri, lambda text: []).bound("", tmp_path)
     put(sink, 1, (1, "a", 10))
     assert PASSWORD.encode() not in pickle.dumps(sink)
-    assert PASSWORD not in repr(vars(sink))
+    assert PASSWORD not in repr(sink)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and PASSWORD.encode() in path.read_bytes()]
+
+
+def test_wrong_and_missing_passwords(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = Base(postgres.uri("table=secrets&"), lambda text: [])
     with pytest.raises(RunError, match="NOT_SET"):
         base.bound("password_env=NOT_SET", tmp_path)
     monkeypatch.setenv("BASE_PASSWORD", "wrong-0815")
     with pytest.raises(RunError, match="password authentication failed") as caught:
         base.bound("password_env=BASE_PASSWORD", tmp_path)
     assert "wrong-0815" not in str(caught.value)
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    base = Base(f"postgres://me:{PASSWORD}@127.0.0.1:1/road?", lambda text: [])
+    with pytest.raises(RunError, match=r"PostgreSQL at 127\.0\.0\.1:1, .* 'alerts': .*refused") as caught:
+        base.bound("", tmp_path)
+    assert PASSWORD not in str(caught.value)
+
+
+def test_no_such_folder_or_database(postgres: Server, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match="file"):
+        Base(f"sqlite:///{tmp_path}/file/base.db?", lambda text: []).bound("", tmp_path)
+    with pytest.raises(RunError, match='database "atlantis" does not exist'):
+        Base(postgres.uri().replace("/postgres?", "/atlantis?"), lambda text: []).bound("", tmp_path)
 
 
 def test_a_lost_connection_is_opened_again(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

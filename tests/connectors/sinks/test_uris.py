@@ -70,7 +70,7 @@ def test_each_has_its_sink(text: str, kind: type, attributes: dict[str, object])
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("kafka://x", "unknown scheme 'kafka'; expected file://, sqlite://, postgresql://, http://, https://"),
+        ("kafka://x", "unknown scheme 'kafka'; expected file://, sqlite://, postgresql://, postgres://"),
         ("sqllite:///x.db", "did you mean 'sqlite'"),
         ("alerts.xlsx", "unknown suffix '.xlsx'; expected .parquet, .csv, .jsonl, or for a folder alerts.xlsx/"),
         ("alerts.parquet?grow", "Parquet files cannot grow"),
@@ -81,9 +81,10 @@ def test_each_has_its_sink(text: str, kind: type, attributes: dict[str, object])
             "unknown option 'compackt'; expected one of: format, grow, compact; did you mean 'compact'",
         ),
         ("-?format=xml", "expected one of jsonl, csv"),
-        ("sqlite://x.db", "expected sqlite:///PATH"),
+        ("sqlite://x.db", "is named by sqlite:///PATH"),
         ("sqlite:///x.db?tabel=x", "did you mean 'table'"),
         ("postgresql://h:99999/x", "the port"),
+        ("postgresql://h/x?tabel=y", "unknown option 'tabel'; expected one of: table, key"),
         ("http://h:x/", "the port"),
         ("https://h#rows=many", "rows=many: expected a number"),
         ("file://host/x.csv", "without a host"),
@@ -93,6 +94,31 @@ def test_mistakes(text: str, fault: str) -> None:
     with pytest.raises(RunError) as caught:
         sink_from(text, "alerts", Path("parts"))
     assert fault in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ftp://me:s3cret@h/x",
+        "postgres://me:s3cret@h:port/x",
+        "postgres://me:s3cret@h/x?tabel=y",
+        "postgres://me:a/s3cret@h/x",
+        "postgres://me:a?s3cret@h/x",
+        "postgres://me:a#s3cret@h/x",
+        "postgres://me:s3cret@[h/x",
+        "postgres://h/x?password=s3cret&tabel=y",
+        "sqlite://me:s3cret@h/x.db",
+        "file://me:s3cret@h/x.csv",
+        "https://me:s3cret@h:port/",
+        "https://me:s3cret@h/#rows=0",
+        "https://me:s3cret@h/s3cret?key=s3cret#shape=xml",
+        "https://me:a#s3cret@h/",
+    ],
+)
+def test_no_message_has_the_password(text: str) -> None:
+    with pytest.raises(RunError) as caught:
+        sink_from(text, "alerts", Path("parts"))
+    assert "s3cret" not in str(caught.value)
 
 
 def test_an_unknown_format_of_parts(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ _WHOLE = ("smallint", "integer", "bigint", "numeric")
 class PostgresSink(DatabaseSink):
     """Writes an output to a table of PostgreSQL, exactly once, by COPY.
 
-    `connection` holds what libpq calls parameters (host, port, user, dbname, sslmode, …), never a password: that comes
-    from PGPASSWORD, ~/.pgpass, or the environment variable named by `password_env`. A `table` may be SCHEMA.TABLE.
-    Timestamps are stored as UTC.
+    `connection` holds what libpq calls parameters (host, port, user, dbname, sslmode, …). The password may be among
+    them; else it comes from the environment variable named by `password_env`, from PGPASSWORD or ~/.pgpass. It stays on
+    the driver and in memory. A `table` may be SCHEMA.TABLE. Timestamps are stored as UTC.
     """
 
     types: ClassVar[Mapping[Type, tuple[str, ...]]] = {
@@ -44,12 +44,8 @@ class PostgresSink(DatabaseSink):
         self, connection: Mapping[str, Any], table: str = "", key: Sequence[str] = (), password_env: str = ""
     ) -> None:
         super().__init__(table, key)
-        if "password" in connection:
-            raise RunError(
-                "PostgreSQL: a password is not given here, where logs and other users can see it; set PGPASSWORD, "
-                "write it to ~/.pgpass, or name an environment variable by password_env"
-            )
-        self.connection, self.password_env = dict(connection), password_env
+        self.connection = {name: value for name, value in connection.items() if name != "password"}
+        self._given_password, self.password_env = str(connection.get("password", "")), password_env
 
     @property
     def place(self) -> str:
@@ -125,19 +121,18 @@ class PostgresSink(DatabaseSink):
         import psycopg
 
         given = {"connect_timeout": 10, "application_name": "arterial", **self.connection}
-        if self.password_env:
-            given["password"] = self._password()
+        if password := self._password():
+            given["password"] = password
         return psycopg.connect(**given, client_encoding="UTF8", options="-c timezone=UTC -c datestyle=ISO")
 
     def _password(self) -> str:
-        if self.password_env not in os.environ:
+        if self.password_env and self.password_env not in os.environ:
             raise RunError(f"{self._where}: the environment variable {self.password_env} (password_env) is not set")
-        return os.environ[self.password_env]
+        return self._given_password or os.environ.get(self.password_env, "")
 
     def _without_password(self, text: str) -> str:
-        for name in {"PGPASSWORD", self.password_env}:
-            if secret := os.environ.get(name, ""):
-                text = text.replace(secret, "***")
+        for secret in (self._given_password, *map(os.environ.get, ("PGPASSWORD", self.password_env))):
+            text = text.replace(secret, "***") if secret else text
         return text
 
 

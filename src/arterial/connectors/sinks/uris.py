@@ -1,6 +1,7 @@
 """What a user writes for an output becomes a sink: one function for each kind of URI. `uri` says which is called.
 
 Options follow a question mark, as in `alerts.csv?grow`; those of a webhook follow #, which is never sent to a server.
+A URI may hold a password, so no message repeats one.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def path_sink(text: str, parts: Path) -> Sink:
 
 def file_sink(uri: str, parts: Path) -> Sink:
     """`file:///PATH`, with the options of a path."""
-    split = urlsplit(uri)
+    split = _split(uri)
     if split.netloc not in ("", "localhost") or split.fragment:
-        raise RunError(f"{uri}: expected file:///PATH, without a host")
+        raise RunError("a file is named by file:///PATH, without a host and without #")
     return path_sink(unquote(split.path) + (f"?{split.query}" if split.query else ""), parts)
 
 
@@ -56,25 +57,24 @@ def sqlite_sink(uri: str, parts: Path) -> Sink:
     """`sqlite:///PATH?table=NAME&key=COLUMN,COLUMN`; a path from the root has four slashes."""
     from arterial.connectors.sinks.sqlite import SqliteSink
 
-    split = urlsplit(uri)
+    split = _split(uri)
     if split.netloc or len(split.path) < 2:
-        raise RunError(f"{uri}: expected sqlite:///PATH, or sqlite:////PATH for a path from the root")
+        raise RunError("a SQLite file is named by sqlite:///PATH, or sqlite:////PATH for a path from the root")
     given = options(f"sqlite://{split.path}", split.query, ("table", "key"))
     return SqliteSink(unquote(split.path[1:]), given.get("table", ""), _names(given))
 
 
 def postgres_sink(uri: str, parts: Path) -> Sink:
-    """`postgresql://USER@HOST:PORT/DATABASE?table=NAME&key=COLUMN,COLUMN`, and parameters of libpq."""
+    """`postgresql://USER:PASSWORD@HOST:PORT/DATABASE?table=NAME&key=COLUMN,COLUMN`, and parameters of libpq."""
     from arterial.connectors.sinks.postgres import PostgresSink
 
-    split = urlsplit(uri)
-    given = options(
-        f"postgresql://{split.hostname or ''}{split.path}",
-        split.query,
-        ("table", "key", "password_env", *_CONNECTION, "password"),
-    )
-    connection: dict[str, Any] = {name: given.pop(name) for name in (*_CONNECTION, "password") if name in given}
+    split = _split(uri)
+    if "@" in split.path + split.query + split.fragment:
+        raise RunError("PostgreSQL: the URI cannot be read; in a user or password, write / as %2F, ? as %3F, # as %23")
     named = {"host": split.hostname, "port": _port(split), "user": split.username, "password": split.password}
+    known = ("table", "key", "password_env", *_CONNECTION, "password")
+    given = options(f"PostgreSQL at {split.hostname or 'localhost'}", split.query, known)
+    connection: dict[str, Any] = {name: given.pop(name) for name in (*_CONNECTION, "password") if name in given}
     connection |= {name: unquote(str(value)) for name, value in named.items() if value}
     if len(split.path) > 1:
         connection["dbname"] = unquote(split.path[1:])
@@ -86,8 +86,9 @@ def http_sink(uri: str, parts: Path) -> Sink:
     from arterial.connectors.sinks.webhook import WebhookSink
 
     address, _, fragment = uri.partition("#")
-    _port(urlsplit(address))
-    where = f"webhook at {urlsplit(address).hostname}"
+    split = _split(address)
+    _port(split)
+    where = f"webhook at {split.hostname}"
     kinds: dict[str, Any] = {
         "shape": str, "rows": int, "timeout": float, "attempts": int, "dead_letters": str, "authorization_env": str
     }  # fmt: skip
@@ -105,9 +106,17 @@ def options(where: str, query: str, known: tuple[str, ...]) -> dict[str, str]:
     given = dict(parse_qsl(query, keep_blank_values=True))
     for name in given:
         if name not in known:
-            expected = ", ".join(one for one in known if one != "password")
-            raise RunError(f"{where}: unknown option {name!r}; expected one of: {expected}{near(name, known)}")
+            shown = "" if "@" in name else f" {name!r}"  # what follows a ? or # in a password
+            raise RunError(f"{where}: unknown option{shown}; expected one of: {', '.join(known)}{near(name, known)}")
     return given
+
+
+def _split(uri: str) -> SplitResult:
+    try:
+        return urlsplit(uri)
+    except ValueError:  # its text may have the password
+        scheme = uri.partition(":")[0]
+        raise RunError(f"{scheme}://…: the URI cannot be read; expected {scheme}://HOST:PORT/…") from None
 
 
 def _port(split: SplitResult) -> int | None:

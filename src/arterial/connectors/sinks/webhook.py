@@ -8,12 +8,13 @@ import random
 import ssl
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from io import BytesIO
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import polars as pl
 
@@ -55,7 +56,7 @@ class WebhookSink(DriverSink):
     repeated up to `attempts` times, after waits that double, with jitter, or as long as the server asks in Retry-After.
     What is refused, or fails each time, goes to the file `dead_letters` (by default in the checkpoint), and the run
     goes on. Redirects are refused and proxies are not used. `authorization_env` names an environment variable with the
-    value of the header Authorization.
+    value of the header Authorization; USER:PASSWORD@ in the address is sent as basic authentication.
     """
 
     def __init__(
@@ -73,19 +74,14 @@ class WebhookSink(DriverSink):
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise RunError("a webhook's address is http://HOST… or https://HOST…")
-        if "@" in parts.netloc:
-            raise RunError(
-                f"webhook at {parts.hostname}: a password is not given in the address, where logs and other users can "
-                "see it; put the value of the header Authorization into an environment variable and name it by "
-                "authorization_env"
-            )
+        self.place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"  # paths of webhooks are often secret
         if shape not in SHAPES:
-            raise RunError(f"webhook at {parts.netloc}: the shape is {shape!r}; expected {' or '.join(SHAPES)}")
+            raise RunError(f"webhook at {self.place}: the shape is {shape!r}; expected {' or '.join(SHAPES)}")
         if rows < 1 or attempts < 1 or timeout <= 0:
-            raise RunError(f"webhook at {parts.netloc}: rows, attempts and timeout must be positive")
+            raise RunError(f"webhook at {self.place}: rows, attempts and timeout must be positive")
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
         self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        self.place = f"{parts.scheme}://{parts.netloc}"  # paths of webhooks are often secret
+        self._user = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}" if "@" in parts.netloc else ""
         self.shape, self.rows, self.timeout, self.attempts = shape, rows, timeout, attempts
         self.dead_letters, self.authorization_env = Path(dead_letters), authorization_env
         self._in_checkpoint = not dead_letters
@@ -150,6 +146,8 @@ class WebhookSink(DriverSink):
         headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "arterial"}
         if self.authorization_env:
             headers["Authorization"] = os.environ[self.authorization_env]
+        elif self._user:
+            headers["Authorization"] = f"Basic {b64encode(self._user.encode()).decode()}"
         try:
             connection = self._connect()
             connection.request("POST", self._target, body, headers)
