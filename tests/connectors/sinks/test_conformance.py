@@ -30,8 +30,8 @@ from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
 from arterial.network.train import Train
-from tests.connectors.sinks.conftest import PASSWORD
 from tests.connectors.sinks.hook import Webhook
+from tests.postgres import PASSWORD
 
 SCHEMA = Schema.of({"t": int, "id": "int32", "name": str, "speed": float, "ok": bool, "at": "timestamp"})
 STREAM = Stream(SCHEMA, "t")

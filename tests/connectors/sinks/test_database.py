@@ -19,8 +19,8 @@ from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
 from arterial.network.train import Train
-from tests.connectors.sinks.conftest import PASSWORD, Server
 from tests.connectors.sinks.test_conformance import query
+from tests.postgres import PASSWORD, Server
 
 SCHEMA = Schema.of({"t": int, "car": str, "speed": int})
 Ask = Callable[[str], list[tuple[Any, ...]]]

@@ -17,8 +17,8 @@ import psycopg
 import pytest
 
 import arterial as art
-from tests.connectors.sinks.conftest import PASSWORD, Server
 from tests.connectors.sinks.test_conformance import query
+from tests.postgres import PASSWORD, Server
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +47,7 @@ def _rows(server: Server) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.spark
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_killed_run_leaves_each_tuple_once(tmp_path: Path, postgres: Server) -> None:
     query(postgres, "CREATE SCHEMA killed")
     (tmp_path / "net.py").write_text(NETWORK)
