@@ -13,7 +13,7 @@ WITH_DOCTESTS := --doctest-modules src/arterial tests
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(STAMP) ## Make the virtual environment in .venv
+setup: $(STAMP) $(VENV)/.postgres ## Make the virtual environment in .venv, and install what the tests need
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -23,6 +23,15 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
 	@echo "==> $(VENV) is ready"
+
+# The tests of the PostgreSQL sink start a server of their own. Its programs are found, or installed where that is allowed.
+$(VENV)/.postgres: $(STAMP)
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	  { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "==> Installing PostgreSQL for the tests" && \
+	    export DEBIAN_FRONTEND=noninteractive && apt-get update -qq >/dev/null 2>&1 && \
+	    apt-get install -qq -y --no-install-recommends postgresql >/dev/null 2>&1; } || \
+	  echo "==> Left out: the tests on PostgreSQL, which is not installed here (apt-get install postgresql)"
+	@touch $@
 
 $(VENV)/.docs: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'

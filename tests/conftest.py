@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session, and the marker `spark` on every test that starts one."""
+"""What all tests share: one Spark session, one PostgreSQL, and the marker `spark` on every test that starts one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from arterial.engine.spark.session import spark_session
+from tests.postgres import postgres as postgres
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,9 +27,9 @@ ROOMS = ("engine", "connectors", "storage", "network", "optimize")
 EVERYDAY = re.findall(
     r"\w+",
     """application clean compile crossing csv daemon drawn drop error failed failures file find folder format hash
-    hashing in inprocess java life local lock made memory optimize packed packing parser partitions place process
-    processor reader reading rules serial session settings show spark started storage table texts tree troubles
-    vectorised""",
+    hashing http in inprocess java json life local lock made memory optimize packed packing parser partitions place
+    postgres process processor reader reading rules serial session settings show spark sqlite started storage table
+    texts tree troubles vectorised""",
 )
 
 BANNED = re.compile(

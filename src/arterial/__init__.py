@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from arterial.connectors.memory_sink import MemorySink
     from arterial.connectors.memory_source import ArrivingSource, MemorySource
     from arterial.connectors.sink import Delivery, Sink
+    from arterial.connectors.sinks.growing import GrowingSink
+    from arterial.connectors.sinks.postgres import PostgresSink
+    from arterial.connectors.sinks.print import PrintSink
+    from arterial.connectors.sinks.sqlite import SqliteSink
+    from arterial.connectors.sinks.webhook import WebhookSink
     from arterial.connectors.source import Ask, Part, Progress, Source, Span
     from arterial.connectors.table_sink import TableSink
     from arterial.drawing import Network, RelationHandle, StreamHandle
@@ -52,6 +57,11 @@ else:
         "arterial.connectors.memory_sink": ("MemorySink",),
         "arterial.connectors.memory_source": ("ArrivingSource", "MemorySource"),
         "arterial.connectors.sink": ("Delivery", "Sink"),
+        "arterial.connectors.sinks.growing": ("GrowingSink",),
+        "arterial.connectors.sinks.postgres": ("PostgresSink",),
+        "arterial.connectors.sinks.print": ("PrintSink",),
+        "arterial.connectors.sinks.sqlite": ("SqliteSink",),
+        "arterial.connectors.sinks.webhook": ("WebhookSink",),
         "arterial.connectors.source": ("Ask", "Part", "Progress", "Source", "Span"),
         "arterial.connectors.table_sink": ("TableSink",),
         "arterial.drawing": ("Network", "RelationHandle", "StreamHandle"),
@@ -92,8 +102,9 @@ else:
 
 __all__ = [
     "BEGIN", "END", "ArrivingSource", "ArterialError", "Ask", "Box", "DataError", "Delay", "Delivery", "FileSink",
-    "FileSource", "FrameSink", "FrameSource", "Function", "LiveSource", "MachineError", "MemorySink", "MemorySource",
-    "Network", "NetworkError", "NetworkValue", "Outputs", "Part", "Progress", "RelationHandle", "Run", "RunError",
-    "Schema", "Settings", "Sink", "Source", "Span", "State", "Stream", "StreamHandle", "TableSink", "Train", "Type",
+    "FileSource", "FrameSink", "FrameSource", "Function", "GrowingSink", "LiveSource", "MachineError", "MemorySink",
+    "MemorySource", "Network", "NetworkError", "NetworkValue", "Outputs", "Part", "PostgresSink", "PrintSink",
+    "Progress", "RelationHandle", "Run", "RunError", "Schema", "Settings", "Sink", "Source", "Span", "SqliteSink",
+    "State", "Stream", "StreamHandle", "TableSink", "Train", "Type", "WebhookSink",
     "__version__", "collect", "function", "moving", "run", "sql", "testing",
 ]  # fmt: skip

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -61,6 +63,14 @@ def test_explain_and_graph(tmp_path: Path) -> None:
         (("run", EXAMPLE, "--source", "kafak://x"), "unknown scheme 'kafak'; expected file://, or a path"),
         (("run", EXAMPLE, "--source", "x.csv", "--local", "--checkpoint", "c"), "--local keeps no checkpoint"),
         (("run", EXAMPLE, "--source", "x.csv", "--local"), "x.csv does not exist"),
+        (
+            ("run", EXAMPLE, "--source", "x", "--sink", "alarms=-"),
+            "no output 'alarms'; the outputs are: alerts; did you",
+        ),
+        (("run", EXAMPLE, "--source", "x", "--sink", "alerts"), "expected NAME=URI"),
+        (("run", EXAMPLE, "--source", "x", "--sink", "alerts=ftp://me:s@h"), "unknown scheme 'ftp'; expected file://"),
+        (("run", EXAMPLE, "--source", "x", "--sink", "alerts=-", "--json"), "leave out one of them"),
+        (("run", EXAMPLE, "--source", "x", "--sink", "alerts=-", "--sink", "alerts=a"), "given twice"),
         (("control", "nowhere", "pause"), "is not the checkpoint of a run"),
         (("control", "nowhere", "dance"), "expected one of: pause, resume"),
     ],
@@ -70,6 +80,28 @@ def test_mistakes_are_told(words: tuple[str, ...], said: str, tmp_path: Path) ->
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_sinks_of_a_local_run(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import arterial as art\n"
+        "net = art.Network('two')\n"
+        "reports = net.source('reports', {'time': int, 'speed': int})\n"
+        "for name in ('printed', 'table', 'grown', 'made', 'parts'):\n"
+        "    reports.output(name)\n"
+    )
+    pl.DataFrame({"time": range(9), "speed": range(9)}).write_parquet(tmp_path / "reports.parquet")
+    sinks = ("printed=-", "table=sqlite:///base.db", "grown=grown.csv?grow", "made=made.jsonl", "parts=parts?compact")
+    words = ["run", "net.py:net", "-s", "reports=reports.parquet", "--local"]
+    done = _arterial(*words, *(word for sink in sinks for word in ("--sink", sink)), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "outputs are in" not in done.stderr
+    assert [json.loads(line)["time"] for line in done.stdout.splitlines()] == list(range(9))
+    with closing(sqlite3.connect(tmp_path / "base.db")) as db:
+        assert db.execute('SELECT count(*) FROM "table"').fetchone() == (9,)
+    assert pl.read_csv(tmp_path / "grown.csv").height == 9
+    assert pl.read_ndjson(tmp_path / "made.jsonl").height == 9
+    assert pl.read_parquet(tmp_path / "parts" / "*.parquet").height == 9
 
 
 @pytest.mark.slow

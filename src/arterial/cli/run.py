@@ -39,10 +39,16 @@ def run(
         "pattern such as 'data/*.csv'. NAME=PATH?follow reads on as it grows. Lines as they arrive: - (standard "
         "input), tcp://HOST:PORT (connects there), tcp+listen://HOST:PORT (listens). Repeatable.",
     ),
+    sink: list[str] = typer.Option(
+        [],
+        "--sink",
+        help="NAME=URI: where an output goes instead of --out: a file, a folder, - for standard output, sqlite:///…, "
+        "postgresql://…, https://… (docs/sinks.md). Repeatable.",
+    ),
     out: Path = typer.Option(
         Path("out"), "--out", "-o", help="The folder for the outputs, each in a folder of its name."
     ),
-    format: str = typer.Option("parquet", "--format", "-f", help="How outputs are written: parquet or csv."),
+    format: str = typer.Option("parquet", "--format", "-f", help="How outputs are written: parquet, csv or jsonl."),
     merge: bool = typer.Option(False, "--merge", help="At the end, also put each output into one file."),
     local: bool = typer.Option(
         False,
@@ -91,19 +97,22 @@ def run(
 
     value = load_network(network)
     sources = _sources(value, source, speed=speed, timezone=timezone, time_unit=time_unit, until=until)
-    sinks: dict[str, Sink] = {
-        box.name: FileSink(out / box.name, format, merge) for box in value.boxes if not box.outputs
+    position = out / "local" if local else checkpoint or out / "checkpoint"
+    named = _sinks(value, sink, position, as_json)
+    usual: dict[str, Sink] = {
+        box.name: FileSink(out / box.name, format, merge)
+        for box in value.boxes
+        if not box.outputs and box.name not in named
     }
+    sinks = {**usual, **named}
     settings = Settings(shards, train_size or TRAIN_SIZE, SET_ASIDE if set_aside else FAIL, interval)
     if local:
         if checkpoint or master:
             raise RunError("--local keeps no checkpoint and needs no Spark; leave out --checkpoint and --master")
         running, stopped = _run_locally(value, sources, sinks, out, settings, as_json)
     else:
-        running, stopped = _run_on_spark(
-            value, sources, sinks, checkpoint or out / "checkpoint", settings, master, as_json
-        )
-    _print_end(running, out, stopped, as_json, resumes=not local)
+        running, stopped = _run_on_spark(value, sources, sinks, position, settings, master, as_json)
+    _print_end(running, out if usual else None, stopped, as_json, resumes=not local)
 
 
 def _run_on_spark(
@@ -137,7 +146,7 @@ def _run_locally(
     """Replace what an earlier local run wrote; never what belongs to a checkpoint."""
     import shutil
 
-    from arterial.connectors.file_sink import part_files
+    from arterial.connectors.file_sink import FileSink, clear
     from arterial.engine.run.local import run_locally
     from arterial.face.bindings import point_names
 
@@ -145,9 +154,9 @@ def _run_locally(
         raise RunError(f"{out} holds the outputs and the checkpoint of a run on Spark; give another folder with --out")
     kept = out / "local"
     shutil.rmtree(kept, ignore_errors=True)
-    for name in sinks:
-        for part in part_files(out / name):
-            part.unlink()
+    for name, sink in sinks.items():
+        if isinstance(sink, FileSink) and sink.folder == out / name:
+            clear(out / name, name)
     running = run_locally(network, sources, sinks, kept, settings, temporary=not point_names(network))
     return running, _watch(running, as_json)
 
@@ -199,6 +208,28 @@ def _sources(network: NetworkValue, given: list[str], **options: Any) -> dict[st
             source = replace(source, **given_to)
         sources[name] = source
     return sources
+
+
+def _sinks(network: NetworkValue, given: list[str], position: Path, as_json: bool) -> dict[str, Sink]:
+    """The sinks of the outputs and connection points that were named. A URI may be secret: no message has it."""
+    from arterial.connectors.sinks.print import PrintSink
+    from arterial.connectors.uri import sink_from
+    from arterial.face.bindings import output_names, point_names
+
+    outputs = output_names(network)
+    sinks: dict[str, Sink] = {}
+    for text in given:
+        name, sign, where = text.partition("=")
+        if not sign or name not in (known := [*outputs, *point_names(network)]):
+            what = f"network {network.name!r} has no output {name!r}" if sign else "expected NAME=URI"
+            hint = near(name, known) if sign else ""
+            raise RunError(f"--sink: {what}; the outputs are: {', '.join(outputs) or 'none'}{hint}")
+        if name in sinks:
+            raise RunError(f"--sink {name}=…: given twice; an output has one sink")
+        sinks[name] = sink_from(where, name, position / "parts" / name)
+        if as_json and isinstance(sinks[name], PrintSink):
+            raise RunError(f"--sink {name}=-: --json prints statistics on standard output; leave out one of them")
+    return sinks
 
 
 def _bindings(network: NetworkValue, given: list[str]) -> dict[str, str]:
@@ -291,13 +322,14 @@ def _table(said: dict[str, Any]) -> Table:
     return table
 
 
-def _print_end(running: Run, out: Path, stopped: bool, as_json: bool, resumes: bool) -> None:
+def _print_end(running: Run, out: Path | None, stopped: bool, as_json: bool, resumes: bool) -> None:
     said = running.statistics.describe()
     aside = f", {said['set_aside']:,} set aside ({running.checkpoint}/arterial/rejects)" if said["set_aside"] else ""
     if stopped and not running.ended:
         then = "goes on from there" if resumes else "begins from the start"
         text = f"stopped after step {said['step']}; the same command {then}"
     else:
-        text = f"done: {said['tuples_in']:,} tuples in, {said['tuples_out']:,} out{aside}; outputs are in {out}"
+        where = f"; outputs are in {out}" if out else ""
+        text = f"done: {said['tuples_in']:,} tuples in, {said['tuples_out']:,} out{aside}{where}"
     if not as_json:
         sys.stderr.write(text + "\n")

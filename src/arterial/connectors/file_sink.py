@@ -1,12 +1,13 @@
 """Exactly-once files: one for each step and slot, named by them, written aside and put in place whole.
 
-A step that is run again after a failure writes the same names with the same content.
+A step that is run again after a failure writes the same names with the same content. `compaction` merges small ones.
 """
 
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -14,26 +15,30 @@ from typing import BinaryIO
 import polars as pl
 
 from arterial.connectors.sink import Delivery, Sink
+from arterial.connectors.sinks.compaction import all_files, compact, join, visible_files
+from arterial.connectors.sinks.json_lines import read_json_lines, write_json_lines
+from arterial.connectors.sinks.owner import claim, foreign, owner_of
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
-from arterial.storage.place import put_in_place
+from arterial.storage.place import put_in_place, remove
 
-FORMATS = ("parquet", "csv")
-_PART = re.compile(r"part-\d{9}-\d{3}\.(parquet|csv)")
+FORMATS = ("parquet", "csv", "jsonl")
 
 
 @dataclass(frozen=True)
 class FileSink(Sink):
-    """Writes an output into a folder, as Parquet or CSV.
+    """Writes an output into a folder, as Parquet, CSV or JSON lines.
 
-    `merge` puts all into one file when the run ends: a path, or True for one beside the folder, of its name.
+    `merge` puts all into one file when the run ends: a path, or True for one beside the folder, of its name. `compact`
+    merges the small parts of finished steps into larger ones while it runs.
     """
 
     folder: str | Path
     format: str = "parquet"
     merge: bool | str | Path = False
     schema: Schema | None = None
+    compact: bool = False
 
     def bind(self, output: str, stream: Stream, folder: Path) -> FileSink:
         """Make the folder."""
@@ -41,13 +46,16 @@ class FileSink(Sink):
             raise RunError(f"output {output!r}: the format is {self.format!r}; expected one of {', '.join(FORMATS)}")
         own = Path(self.folder).absolute()
         merged = self.merge if isinstance(self.merge, bool) else Path(self.merge).absolute()
-        for needed in (own,) if isinstance(merged, bool) else (own, merged.parent):
-            try:
-                needed.mkdir(parents=True, exist_ok=True)
-            except OSError as trouble:
-                raise RunError(f"output {output!r}: cannot make the folder {needed}: {trouble.strerror}") from None
-            if not os.access(needed, os.W_OK):
-                raise RunError(f"output {output!r}: no permission to write to {needed}")
+        for needed in (own.parent,) if isinstance(merged, bool) else (own.parent, merged.parent):
+            _make_folder(needed, output)
+        parts = part_files(own)
+        if other := next((path for path in parts if path.suffix != f".{self.format}"), None):
+            raise RunError(
+                f"output {output!r}: {own} holds {other.name}, and the format is now {self.format}; a folder has one "
+                "format. Give the earlier one, or another folder"
+            )
+        claim(own, folder, output, kept=bool(parts))
+        _make_folder(own, output)
         return replace(self, folder=own, merge=merged, schema=stream.schema)
 
     def write(self, delivery: Delivery) -> None:
@@ -55,10 +63,20 @@ class FileSink(Sink):
         if len(delivery.train):
             put_tuples(Path(self.folder) / part_name(delivery, self.format), delivery.train.tuples, self.format)
 
+    def commit(self, step: int) -> None:
+        """Merge small parts of the steps before this one, if that is wanted: Spark has committed those."""
+        if self.compact:
+            assert self.schema is not None
+            with _writing(Path(self.folder)):
+                compact(Path(self.folder), self.format, self.schema, step)
+
     def finish(self) -> None:
         """Merge the parts, if that is wanted."""
         if self.merge:
-            put_tuples(self._merged, self.read(), self.format)
+            assert self.schema is not None
+            schema, paths = self.schema, [file.path for file in visible_files(Path(self.folder))]
+            with _writing(self._merged):
+                put_in_place(self._merged, lambda file: join(paths, self.format, schema, file))
 
     def read(self) -> pl.DataFrame:
         """All tuples that were written so far."""
@@ -81,7 +99,16 @@ def part_name(delivery: Delivery, suffix: str) -> str:
 
 def part_files(folder: Path) -> list[Path]:
     """The files that a sink has put into a folder."""
-    return [path for path in folder.iterdir() if _PART.fullmatch(path.name)] if folder.is_dir() else []
+    return [file.path for file in all_files(folder)]
+
+
+def clear(folder: Path, output: str) -> None:
+    """Remove the parts in a folder; raise if they belong to a run that can go on."""
+    owner = owner_of(folder)
+    if owner is not None and owner.exists:
+        raise foreign(folder, output, owner)
+    for path in part_files(folder):
+        remove(path)
 
 
 def put_tuples(path: Path, tuples: pl.DataFrame, suffix: str) -> None:
@@ -90,23 +117,47 @@ def put_tuples(path: Path, tuples: pl.DataFrame, suffix: str) -> None:
     def write(file: BinaryIO) -> None:
         if suffix == "csv":
             tuples.write_csv(file)
+        elif suffix == "jsonl":
+            write_json_lines(tuples, file)
         else:
             tuples.write_parquet(file, compression="lz4", statistics=True)
 
-    try:
+    with _writing(path):
         put_in_place(path, write)
+
+
+def read_parts(folder: Path, suffix: str, schema: Schema) -> pl.DataFrame:
+    """All parts in a folder, in the order of steps and slots."""
+    while True:
+        paths = [file.path for file in visible_files(folder) if file.path.suffix == f".{suffix}"]
+        try:
+            frames = [_read_file(path, suffix, schema) for path in paths]
+        except FileNotFoundError:  # merged in the meantime: the merged file is there now
+            continue
+        return pl.concat(frames) if frames else schema.empty()
+
+
+def _make_folder(path: Path, output: str) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as trouble:
+        raise RunError(f"output {output!r}: cannot make the folder {path}: {trouble.strerror}") from None
+    if not os.access(path, os.W_OK):
+        raise RunError(f"output {output!r}: no permission to write to {path}")
+
+
+def _read_file(path: Path, suffix: str, schema: Schema) -> pl.DataFrame:
+    if suffix == "jsonl":
+        return read_json_lines(path, schema)
+    return pl.read_csv(path, schema=schema.polars()) if suffix == "csv" else pl.read_parquet(path)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as trouble:
         raise RunError(
             f"cannot write {path}: {trouble.strerror or trouble}. Nothing is lost: make room or fix the folder, "
             "then start again with the same checkpoint."
         ) from None
-
-
-def read_parts(folder: Path, suffix: str, schema: Schema) -> pl.DataFrame:
-    """All parts in a folder, in the order of steps and slots."""
-    frames = [_read_file(path, suffix, schema) for path in sorted(folder.glob(f"part-*.{suffix}"))]
-    return pl.concat(frames) if frames else schema.empty()
-
-
-def _read_file(path: Path, suffix: str, schema: Schema) -> pl.DataFrame:
-    return pl.read_csv(path, schema=schema.polars()) if suffix == "csv" else pl.read_parquet(path)

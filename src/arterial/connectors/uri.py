@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from arterial.connectors.file_sink import FORMATS, FileSink
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.frames import frame_source, is_frame
 from arterial.connectors.live.source import LiveSource
 from arterial.connectors.sink import Sink
+from arterial.connectors.sinks.uris import file_sink, http_sink, path_sink, postgres_sink, sqlite_sink
 from arterial.connectors.source import Source
 from arterial.errors import RunError, near
 from arterial.network.box import Stream
@@ -31,7 +31,14 @@ SOURCES: Mapping[str, Callable[[str], Source]] = {
 }
 """What makes a source of a URI, by its scheme."""
 
-SINKS: Mapping[str, Callable[[str, Path], Sink]] = {"file": lambda uri, parts: _file_sink(_path(uri), parts)}
+SINKS: Mapping[str, Callable[[str, Path], Sink]] = {
+    "file": file_sink,
+    "sqlite": sqlite_sink,
+    "postgresql": postgres_sink,
+    "postgres": postgres_sink,
+    "http": http_sink,
+    "https": http_sink,
+}
 """What makes a sink of a URI and a folder for its parts, by its scheme."""
 
 
@@ -53,17 +60,17 @@ def source_from(value: Any, name: str, stream: Stream) -> Source:
 def sink_from(value: Any, name: str, parts: Path) -> Sink:
     """The sink that a user means by a value: a path, a URI or a `Sink`.
 
-    A path that ends in .parquet or .csv is one file, made at the end of what is kept in the folder `parts` until then;
-    any other path is a folder.
+    A path that ends in .parquet, .csv or .jsonl is one file, made at the end of what is kept in the folder `parts`
+    until then; a path without a suffix is a folder; `-` is standard output.
     """
     if isinstance(value, Sink):
         return value
     if isinstance(value, str | os.PathLike):
         scheme, text = _scheme(value, f"output {name!r}", SINKS)
-        return SINKS[scheme](text, parts) if scheme else _file_sink(Path(text), parts)
+        return SINKS[scheme](text, parts) if scheme else path_sink(text, parts)
     raise RunError(
-        f"output {name!r}: got a {type(value).__name__}; expected the path of a .parquet or .csv file or of a folder, "
-        f"a URI ({_known(SINKS)}), a Sink, or a function for Spark's frames"
+        f"output {name!r}: got a {type(value).__name__}; expected the path of a .parquet, .csv or .jsonl file or of a "
+        f"folder, '-' for standard output, a URI ({_known(SINKS)}), a Sink, or a function for Spark's frames"
     )
 
 
@@ -76,9 +83,7 @@ def _scheme(value: PathLike, where: str, known: Mapping[str, object]) -> tuple[s
     if not sign:
         return "", text
     if scheme.lower() not in known:
-        raise RunError(
-            f"{where}: {text}: unknown scheme {scheme!r}; expected {_known(known)}, or a path{near(scheme, known)}"
-        )
+        raise RunError(f"{where}: unknown scheme {scheme!r}; expected {_known(known)}, or a path{near(scheme, known)}")
     return scheme.lower(), text
 
 
@@ -97,10 +102,3 @@ def _file_source(uri: str) -> FileSource:
     path, _, options = uri.partition("?")
     source = FileSource.from_text(f"data?{options}") if options else FileSource("")
     return replace(source, path=_path(path))
-
-
-def _file_sink(path: Path, parts: Path) -> FileSink:
-    suffix = path.suffix.removeprefix(".").lower()
-    if suffix in FORMATS:
-        return FileSink(parts, suffix, merge=path)
-    return FileSink(path)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arterial.connectors.file_sink import FileSink, part_files
 from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.sink import Sink
 from arterial.connectors.source import Source
@@ -77,16 +76,6 @@ def sinks_from(network: NetworkValue, given: Mapping[str, Any], checkpoint: Path
         if given.get(name) is not None:
             sinks[name] = _sink(given[name], name, checkpoint / "parts" / name)
     return sinks
-
-
-def refuse_old_parts(sinks: Mapping[str, Sink]) -> None:
-    """Raise if a folder for outputs holds what an earlier run wrote: a run from the start would mix with it."""
-    for name, sink in sinks.items():
-        if isinstance(sink, FileSink) and part_files(Path(sink.folder)):
-            raise RunError(
-                f"output {name!r}: the folder {sink.folder} holds what an earlier run wrote. Go on with the checkpoint "
-                "of that run, give another folder, or delete it; a single file (.parquet or .csv) is replaced"
-            )
 
 
 def _source(value: Any, name: str, network: NetworkValue) -> Source | FrameSource:

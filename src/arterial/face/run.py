@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arterial.engine.run.folder import FOLDER, checkpoint_or_temporary
+from arterial.engine.run.folder import checkpoint_or_temporary
 from arterial.engine.run.life import Run
-from arterial.engine.run.manifest import MANIFEST
 from arterial.engine.run.settings import Settings
 from arterial.errors import RunError
-from arterial.face.bindings import check_names, refuse_old_parts, sinks_from, sources_from, value_of
+from arterial.face.bindings import check_names, sinks_from, sources_from, value_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,8 +33,10 @@ def run(
     """Start a network on Spark; keywords (or a mapping) name what is behind its sources and outputs.
 
     A source is a path or URI of Parquet or CSV files, a frame (Polars, pandas, Arrow, a streaming DataFrame of Spark),
-    a list of tuples as dicts, or a `Source`. An output is the path of one .parquet or .csv file, which is written when
-    the run ends, a folder, a `Sink`, a function `write(frame, step)` for Spark's frames, or None to let its tuples go.
+    a list of tuples as dicts, or a `Source`. An output is the path of one .parquet, .csv or .jsonl file, which is
+    written when the run ends (with `?grow` while it runs), a folder, `-` for standard output, a URI (`sqlite:///…`,
+    `postgresql://…`, `https://…`: docs/sinks.md), a `Sink`, a function `write(frame, step)` for Spark's frames, or None
+    to let its tuples go.
     An output that is not named is kept in memory: `run["alerts"]` reads it.
 
     With a `checkpoint` the same call goes on where the run stopped. Without one it begins from the start every time.
@@ -51,8 +52,6 @@ def run(
     temporary = checkpoint is None
     with checkpoint_or_temporary(checkpoint) as folder:
         sources, sinks = sources_from(value, given), sinks_from(value, given, folder)
-        if not (folder / FOLDER / MANIFEST).exists():
-            refuse_old_parts(sinks)
         if local:
             from arterial.engine.run.local import run_locally
 

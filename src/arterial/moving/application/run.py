@@ -29,7 +29,6 @@ from arterial.moving.boxes.moving_queries import UNCERTAINTY
 from arterial.moving.files.run import Summary
 from arterial.moving.shared.remembering import Uncertainty
 from arterial.moving.shared.warm import warm_kernels
-from arterial.network.network import Port
 from arterial.storage.appended import AppendedFiles
 
 if TYPE_CHECKING:
@@ -108,10 +107,9 @@ class MovingRun(Application):
         first = int(instants[0]) if len(instants) else 0
         pace = Pace(first, self.options.speed, self.events.ticks, self.folder / "clock.json")
         self._updates = UpdateSink(AppendedFiles({"0": self.options.out.absolute()}, self.folder / "parts"), pace=pace)
-        self._uncertainty = FileSink(self.folder / UNCERTAINTY)
         sinks: dict[str, Sink] = {UPDATES: self._updates}
         if self.options.queries.cache < 100:
-            sinks[UNCERTAINTY] = self._uncertainty
+            sinks[UNCERTAINTY] = FileSink(self.folder / UNCERTAINTY)
         warm_up = 0 if pace.runs_freely else WARM_UP_STEPS
         return run_network(
             moving_network(self.events, self.options.queries),
@@ -154,8 +152,7 @@ class MovingRun(Application):
     def _accuracy(self) -> float:
         if self.options.queries.cache >= 100:
             return 1.0
-        stream = self._run.plan.network.streams[Port("moving", UNCERTAINTY)]
-        told = self._uncertainty.bind(UNCERTAINTY, stream, self.folder).read()
+        told = self._run[UNCERTAINTY]
         return Uncertainty(*(int(told[name].sum()) for name in ("members", "missing", "extra"))).accuracy
 
 

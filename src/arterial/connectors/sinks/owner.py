@@ -1,0 +1,72 @@
+"""Whose a place for outputs is: a folder of parts, or a file that grows, belongs to the run of one checkpoint.
+
+A checkpoint has a number, and a mark with that number lies beside the folder or file. So the tuples of two runs
+are never mixed, however the second one came there: a new checkpoint, an old one that is resumed, another user's.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from arterial.errors import RunError
+from arterial.storage.place import put_if_absent, put_in_place
+
+RUN = "run-number"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A run, by the number of its checkpoint and the folder where that was."""
+
+    run: str
+    checkpoint: str
+
+    @property
+    def exists(self) -> bool:
+        """Whether its checkpoint is still there, so that the run can go on."""
+        number = Path(self.checkpoint) / RUN
+        return number.is_file() and number.read_text() == self.run
+
+
+def run_number(folder: Path) -> str:
+    """The number of the run whose checkpoint this is; a new one gets a number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    put_if_absent(folder / RUN, uuid.uuid4().hex)
+    return (folder / RUN).read_text()
+
+
+def claim(place: Path, folder: Path, output: str, *, kept: bool) -> None:
+    """Make a place the property of the run with this checkpoint folder, or raise if it is another's.
+
+    `kept` says that what the place holds would stay there. Else it may be taken over from a run that cannot go on.
+    """
+    ours = Owner(run_number(folder), str(folder.absolute()))
+    owner = owner_of(place)
+    if owner == ours:
+        return
+    others = owner is None or owner.run != ours.run
+    if others and (kept or (owner is not None and owner.exists)):
+        raise foreign(place, output, owner)
+    put_in_place(_mark(place), json.dumps(asdict(ours)))
+
+
+def owner_of(place: Path) -> Owner | None:
+    """Whose a place is. One that was deleted is nobody's."""
+    return Owner(**json.loads(_mark(place).read_text())) if place.exists() and _mark(place).exists() else None
+
+
+def foreign(place: Path, output: str, owner: Owner | None) -> RunError:
+    """What to say of a place that belongs to another run."""
+    whose = f"the run with the checkpoint {Path(owner.checkpoint).parent}" if owner else "an earlier run"
+    return RunError(
+        f"output {output!r}: {place} belongs to {whose}, and the outputs of two runs are not mixed. Go on with the "
+        "checkpoint of that run, give another place, or delete this one"
+    )
+
+
+def _mark(place: Path) -> Path:
+    # Not in a folder: some readers of a folder stumble over a file of another kind.
+    return place.with_name(f".{place.name}.owner.json")
