@@ -160,7 +160,8 @@ def _shapes(chance: random.Random, lonlat: bool) -> list[str]:
     points = ", ".join(f"{chance.randint(-4, 6)} {chance.randint(-4, 6)}" for _ in range(5))
     return [
         "circle(0 0, 3)", "circle(2 2, 0)", "rectangle(-1 -1, 4 2)", f"polygon(({points}, 7 7, -5 -5))",
-        "circle(object 1, 2.5)",        "rectangle(object 2, 4 6)", "circle(object 77, 1)", "polygon((0 0, 6 0, 6 6, 0 6), (1 1, 2 1, 2 3, 1 3))",
+        "circle(object 1, 2.5)",
+        "rectangle(object 2, 4 6)", "circle(object 77, 1)", "polygon((0 0, 6 0, 6 6, 0 6), (1 1, 2 1, 2 3, 1 3))",
     ]  # fmt: skip
 
 

@@ -65,15 +65,16 @@ class Fences(Box):
     A fence has a name and a shape, as text:
 
     - `circle(3 4, 10)`: at most 10 from x = 3, y = 4. `rectangle(0 0, 5 5)`: between two opposite corners.
-    - `polygon((0 0, 9 0, 9 9), (2 1, 3 1, 3 2))`: a ring, closed or not, and perhaps holes, as in WKT; `multipolygon` too.
+    - `polygon((0 0, 9 0, 9 9), (2 1, 3 1, 3 2))`: a ring, closed or not, and perhaps holes, as in WKT; so is
+      `multipolygon(((…)), ((…)))`.
     - `circle(object 7, 200)` and `rectangle(object 7, 200 100)`, of that length and width, move with object 7, which is
       never in them itself. While it is unknown or silent, nothing is in them.
 
-    What leaves is the time, the object, `fence`, `event`, `since` (when the object entered), and the columns of `keep` as
-    in the object's last report:
+    What leaves is the time, the object, `fence`, `event`, `since` (when the object entered), and the columns of `keep`
+    as in the object's last report:
 
-    - What counts is the end of each instant: of several reports of an object at one instant, the last. An object is where
-      it last reported. Nothing but places and fences counts: a report from the same place changes nothing.
+    - What counts is the end of each instant: of several reports of an object at one instant, the last. An object is
+      where it last reported. Nothing but places and fences counts: a report from the same place changes nothing.
     - `enter`: the object is inside and was not. An object that is first seen inside enters. The border belongs to the
       fence.
     - `exit`: it was inside and is not: it moved, the fence moved, changed or was removed, or the object fell silent.
@@ -97,9 +98,9 @@ class Fences(Box):
         lonlat: coordinates are degrees of longitude and latitude; radius, length and width are metres. The sides of a
             polygon are straight in degrees, a rectangle reaches from its first corner east to the second.
         keep: columns of the last report that events have too.
-        changing: whether fences change: a stream comes by the input `changes`, with the columns `fence` and `shape`, both
-            texts. A shape takes the place of the one that the fence had, from that instant on; null removes the fence.
-            Changes of a relation with the key `fence`, ungrouped, are such a stream.
+        changing: whether fences change: a stream comes by the input `changes`, with the columns `fence` and `shape`,
+            both texts. A shape takes the place of the one that the fence had, from that instant on; null removes the
+            fence. Changes of a relation with the key `fence`, ungrouped, are such a stream.
 
     >>> from arterial.testing import show
     >>> zones = {"depot": "circle(0 0, 5)", "escort": "rectangle(object 1, 4 4)"}
@@ -219,14 +220,10 @@ class Fences(Box):
         for one in self.fences:
             if not (isinstance(one, tuple) and len(one) == 2 and all(isinstance(part, str) for part in one)):
                 raise NetworkError(f"expected fences as pairs of a name and a shape, both texts, got {one!r}")
-        names = [name for name, _ in self.fences]
-        for at, (name, shape) in enumerate(self.fences):
-            if name in names[:at]:
-                raise NetworkError(f"two fences are named {name!r}; give one another name")
-            try:
-                parse_shape(shape, texts=stream.schema[self.object] is Type.STRING, lonlat=self.lonlat)
-            except NetworkError as mistake:
-                raise NetworkError(f"the fence {name!r}: {mistake}") from None
+        if len(shapes := self.shapes(stream)) < len(self.fences):
+            names = [name for name, _ in self.fences]
+            twice = next(name for name in shapes if names.count(name) > 1)
+            raise NetworkError(f"two fences are named {twice!r}; give one another name")
 
     def _check_changes(self, stream: Stream, changes: Stream) -> None:
         require_order(changes, "input 'changes'")
@@ -260,7 +257,13 @@ _Pairs = tuple[tuple[str, str], ...]
 
 @lru_cache(maxsize=8)
 def _shapes(fences: _Pairs, texts: bool, lonlat: bool) -> dict[str, Shape]:
-    return {name: parse_shape(shape, texts=texts, lonlat=lonlat) for name, shape in fences}
+    made = {}
+    for name, shape in fences:
+        try:
+            made[name] = parse_shape(shape, texts=texts, lonlat=lonlat)
+        except NetworkError as mistake:
+            raise NetworkError(f"the fence {name!r}: {mistake}") from None
+    return made
 
 
 @lru_cache(maxsize=8)

@@ -101,7 +101,8 @@ def sweep(
     """The events of fences that stand still, object by object, and the stays that last.
 
     The reports of slot s are those from `begins[s]` on, in the order of time; what is not `real` is an object that is
-    looked at again where it is. `last` is when each object reported before. Timeout and dwell are 0 where there is none.
+    looked at again where it is. `last` is when each object reported before. Timeout and dwell are 0 where there are
+    none.
     """
     most = len(kinds)
     found, new = np.empty(most, np.int64), np.empty((most, 3), np.int64)
