@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from arterial.connectors.sink import Delivery, Sink
     from arterial.connectors.source import Ask, Part, Progress, Source, Span
     from arterial.connectors.table_sink import TableSink
+    from arterial.connectors.table_source import FileTable, TableSource
     from arterial.drawing import Network, RelationHandle, StreamHandle
     from arterial.engine.run.life import Run
     from arterial.engine.run.settings import Settings
@@ -52,6 +53,7 @@ else:
         "arterial.connectors.sink": ("Delivery", "Sink"),
         "arterial.connectors.source": ("Ask", "Part", "Progress", "Source", "Span"),
         "arterial.connectors.table_sink": ("TableSink",),
+        "arterial.connectors.table_source": ("FileTable", "TableSource"),
         "arterial.drawing": ("Network", "RelationHandle", "StreamHandle"),
         "arterial.engine.run.life": ("Run",),
         "arterial.engine.run.settings": ("Settings",),
@@ -90,8 +92,8 @@ else:
 
 __all__ = [
     "BEGIN", "END", "ArrivingSource", "ArterialError", "Ask", "Box", "DataError", "Delay", "Delivery", "FileSink",
-    "FileSource", "FrameSink", "FrameSource", "Function", "MachineError", "MemorySink", "MemorySource", "Network",
-    "NetworkError", "NetworkValue", "Outputs", "Part", "Progress", "RelationHandle", "Run", "RunError", "Schema",
-    "Settings", "Sink", "Source", "Span", "State", "Stream", "StreamHandle", "TableSink", "Train", "Type",
-    "__version__", "collect", "function", "moving", "run", "sql", "testing",
+    "FileSource", "FileTable", "FrameSink", "FrameSource", "Function", "MachineError", "MemorySink", "MemorySource",
+    "Network", "NetworkError", "NetworkValue", "Outputs", "Part", "Progress", "RelationHandle", "Run", "RunError",
+    "Schema", "Settings", "Sink", "Source", "Span", "State", "Stream", "StreamHandle", "TableSink", "TableSource",
+    "Train", "Type", "__version__", "collect", "function", "moving", "run", "sql", "testing",
 ]  # fmt: skip

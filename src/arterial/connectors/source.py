@@ -65,6 +65,10 @@ class Source(ABC):
     ordered: ClassVar[bool] = True
     """Whether its tuples come in the order of their time. If not, the network's source box puts them in order."""
 
+    keeps_up: ClassVar[bool] = False
+    """Whether it is complete at any time, as a table is. It is then planned after the others, with the least of their
+    times as `until`, so that nobody waits for it and the run ends with them."""
+
     def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Source:
         """This source, checked and made ready for a source box; `folder` may keep files. Runs once, at the start."""
         return self

@@ -16,6 +16,7 @@ from arterial.connectors.file_source import FileSource
 from arterial.connectors.frames import frame_source, is_frame
 from arterial.connectors.sink import Sink
 from arterial.connectors.source import Source
+from arterial.connectors.table_source import table_from
 from arterial.errors import RunError, near
 from arterial.network.box import Stream
 
@@ -32,6 +33,8 @@ def source_from(value: Any, name: str, stream: Stream) -> Source:
     """The source that a user means by a value: a path, a URI, a frame, a list of tuples, or a `Source`."""
     if isinstance(value, Source):
         return value
+    if (isinstance(value, str | os.PathLike) or is_frame(value)) and (table := table_from(value, name, stream)):
+        return table
     if isinstance(value, str | os.PathLike):
         scheme, text = _scheme(value, f"source {name!r}", SOURCES)
         return SOURCES[scheme](text) if scheme else FileSource(text)

@@ -60,7 +60,7 @@ def fences(
 
 @dataclass(frozen=True)
 class Fences(Box):
-    """Reports when an object enters an area, leaves it, or has stayed in it for some time (Tile38's fences).
+    """Reports when an object enters an area, leaves it, or has stayed in it for some time (GPAC §3.1; Tile38).
 
     A fence has a name and a shape, as text:
 
