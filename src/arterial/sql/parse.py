@@ -103,8 +103,7 @@ _SESSION = "_ESSION"
 
 def _has_window(tokens: list[Token]) -> bool:
     return any(
-        token.text.upper() in WINDOWS and after.token_type == TokenType.L_PAREN
-        for token, after in pairwise(tokens)
+        token.text.upper() in WINDOWS and after.token_type == TokenType.L_PAREN for token, after in pairwise(tokens)
     )
 
 
