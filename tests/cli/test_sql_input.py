@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from typer.testing import CliRunner
 
@@ -43,7 +41,7 @@ def test_windows() -> None:
         (["--from", "A=-", "--from", "B=x.csv", "--rows", "C"], "--rows C: the query does not name it"),
     ],
 )
-def test_what_it_refuses(words: list[str], said: str, tmp_path: Path) -> None:
-    out, told, code = command("SELECT A.x FROM A, B WHERE A.id = B.id", *words)
+def test_what_it_refuses(words: list[str], said: str) -> None:
+    _, told, code = command("SELECT A.x FROM A, B WHERE A.id = B.id", *words)
     assert code != 0
     assert said in told

@@ -58,8 +58,10 @@ def test_what_differs_as_the_page_says(text: str, here: Any, there: Any) -> None
     "text",
     [
         "substr(s, 2, 3)", "substr(s, 0, 3)", "substr(s, -3)", "replace(s, 'l', 'L')", "left(s, 2) || right(s, 1)",
-        "cast(n as string)", "cast('true' as bool)", "cast(d as float64)", "round(f * 1.1, 1)", "year(cast(e as timestamp))",
-        "cast(date_trunc('hour', cast(e as timestamp)) as string)", "regexp_matches(s, 'l+o')", "sin(f)", "n between 1 and 5",
+        "cast(n as string)", "cast('true' as bool)", "cast(d as float64)", "round(f * 1.1, 1)",
+        "year(cast(e as timestamp))",
+        "cast(date_trunc('hour', cast(e as timestamp)) as string)", "regexp_matches(s, 'l+o')", "sin(f)",
+        "n between 1 and 5",
         "coalesce(nullif(n, 5), i)", "case when i < 0 then 'minus' else 'plus' end", "s like 'He%'", "abs(i) + sign(i)",
     ],
 )  # fmt: skip

@@ -65,8 +65,8 @@ def test_tumble_by_timestamps() -> None:
     rows = clicks(7, timestamps=True)
     ours = "SELECT window_start, window_end, avg(ms) AS a FROM Clicks GROUP BY TUMBLE(t, '1 minute')"
     theirs = (
-        "SELECT time_bucket(INTERVAL '1 minute', t), time_bucket(INTERVAL '1 minute', t) + INTERVAL '1 minute', avg(ms) "
-        "FROM Clicks GROUP BY ALL"
+        "SELECT time_bucket(INTERVAL '1 minute', t), time_bucket(INTERVAL '1 minute', t) + INTERVAL '1 minute', "
+        "avg(ms) FROM Clicks GROUP BY ALL"
     )
     assert answer(ours, rows) == duck(theirs, rows)
 
@@ -85,9 +85,10 @@ def test_hop(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_session(seed: int) -> None:
     rows = clicks(seed)
-    ours = "SELECT user, window_start, window_end, count(*) AS n FROM Clicks GROUP BY user, SESSION(t, INTERVAL '30 seconds')"
+    ours = "SELECT user, window_start, window_end, count(*) AS n FROM Clicks GROUP BY user, SESSION(t, '30 s')"
     theirs = (
-        "WITH gaps AS (SELECT *, coalesce(t - lag(t) OVER (PARTITION BY user ORDER BY t) > 30, true) AS first FROM Clicks), "
+        "WITH gaps AS (SELECT *, coalesce(t - lag(t) OVER (PARTITION BY user ORDER BY t) > 30, true) AS first "
+        "FROM Clicks), "
         "numbered AS (SELECT *, sum(first::INT) OVER (PARTITION BY user ORDER BY t) AS session FROM gaps) "
         "SELECT user, min(t), max(t) + 30, count(*) FROM numbered GROUP BY user, session"
     )
