@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 
@@ -10,6 +11,7 @@ import polars as pl
 
 from arterial import Network
 from arterial.drawing import StreamHandle
+from arterial.moving import fences
 from arterial.network.network import NetworkValue, Port
 from arterial.network.state import MemoryState
 from arterial.network.train import Train
@@ -89,6 +91,17 @@ def _relation(s: StreamHandle) -> None:
     by.read_relation("r", relation).output("o")
 
 
+def _polygons(count: int) -> dict[str, str]:
+    """Polygons of twelve corners side by side, 25 in x from 0 to 1, the rest in y from 0 to 100, with gaps between."""
+    made, rows = {}, count // 25
+    angles = [math.tau * corner / 12 for corner in range(12)]
+    for i in range(count):
+        x, y = (i % 25 + 0.5) / 25, (i // 25 + 0.5) * 100 / rows
+        ring = ", ".join(f"{x + 0.018 * math.cos(a)} {y + 45 / rows * math.sin(a)}" for a in angles)
+        made[f"f{i}"] = f"polygon(({ring}))"
+    return made
+
+
 CASES: dict[str, tuple[Callable[[StreamHandle], object], float | None]] = {
     "stateless chain of 5": (_chain, 10),
     "tumble, 10,000 groups": (
@@ -116,5 +129,9 @@ CASES: dict[str, tuple[Callable[[StreamHandle], object], float | None]] = {
     ),
     "relation, updated and read": (_relation, None),
     "bsort": (lambda s: s.map("m", t="time - n % 3", time_column="t").bsort("b", 3).output("o"), None),
+    "fences, 1,000 polygons": (
+        lambda s: fences(s.group_by("g"), "t", _polygons(1000), object="g", y="n", dwell=60).output("o"),
+        1,
+    ),
     "union": (lambda s: s.union("u", s.filter("f", "x > 0.5")).output("o"), None),
 }

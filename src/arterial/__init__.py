@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from arterial.connectors.sinks.webhook import WebhookSink
     from arterial.connectors.source import Ask, Part, Progress, Source, Span
     from arterial.connectors.table_sink import TableSink
+    from arterial.connectors.table_source import FileTable, TableSource
     from arterial.drawing import Network, RelationHandle, StreamHandle
     from arterial.engine.run.life import Run
     from arterial.engine.run.settings import Settings
@@ -64,6 +65,7 @@ else:
         "arterial.connectors.sinks.webhook": ("WebhookSink",),
         "arterial.connectors.source": ("Ask", "Part", "Progress", "Source", "Span"),
         "arterial.connectors.table_sink": ("TableSink",),
+        "arterial.connectors.table_source": ("FileTable", "TableSource"),
         "arterial.drawing": ("Network", "RelationHandle", "StreamHandle"),
         "arterial.engine.run.life": ("Run",),
         "arterial.engine.run.settings": ("Settings",),
@@ -102,9 +104,9 @@ else:
 
 __all__ = [
     "BEGIN", "END", "ArrivingSource", "ArterialError", "Ask", "Box", "DataError", "Delay", "Delivery", "FileSink",
-    "FileSource", "FrameSink", "FrameSource", "Function", "GrowingSink", "LiveSource", "MachineError", "MemorySink",
-    "MemorySource", "Network", "NetworkError", "NetworkValue", "Outputs", "Part", "PostgresSink", "PrintSink",
-    "Progress", "RelationHandle", "Run", "RunError", "Schema", "Settings", "Sink", "Source", "Span", "SqliteSink",
-    "State", "Stream", "StreamHandle", "TableSink", "Train", "Type", "WebhookSink",
+    "FileSource", "FileTable", "FrameSink", "FrameSource", "Function", "GrowingSink", "LiveSource", "MachineError",
+    "MemorySink", "MemorySource", "Network", "NetworkError", "NetworkValue", "Outputs", "Part", "PostgresSink",
+    "PrintSink", "Progress", "RelationHandle", "Run", "RunError", "Schema", "Settings", "Sink", "Source", "Span",
+    "SqliteSink", "State", "Stream", "StreamHandle", "TableSink", "TableSource", "Train", "Type", "WebhookSink",
     "__version__", "collect", "function", "moving", "run", "sql", "testing",
 ]  # fmt: skip

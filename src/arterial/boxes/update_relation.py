@@ -22,12 +22,11 @@ from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.parser import parse, predicate
 from arterial.network.expression.tree import AGGREGATES, Call, Tree, known_column, walk
 from arterial.network.expression.vectorised import evaluate, truth
-from arterial.network.relation import Relation
+from arterial.network.relation import DELETED, Relation
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.state import State
 from arterial.network.train import Train
 
-DELETED = "deleted"
 RUNNING = ("count", "sum", "min", "max", "first", "last")
 
 

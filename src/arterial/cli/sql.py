@@ -6,7 +6,9 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from arterial.sql.query import Query
     from arterial.sql.reading import Input
 
+STANDARD_INPUT = "-"
+
 
 def sql(
     query: str = typer.Argument("", help="The query; - reads it from standard input.", show_default=False),
@@ -27,10 +31,14 @@ def sql(
     sources: list[str] = typer.Option(
         [],
         "--from",
-        help="NAME=FILE: the CSV, Parquet or event file of a stream or table, or Linear Road data. Repeatable.",
+        help="NAME=FILE: the CSV, Parquet or event file of a stream or table, or Linear Road data; "
+        "NAME=-: standard input, CSV or Parquet, until it ends. Repeatable.",
     ),
     tables: list[str] = typer.Option([], "--table", help="NAME=FILE: a table, even if it has a time. Repeatable."),
     areas: list[str] = typer.Option([], "--area", help="NAME=x1,y1,x2,y2 or NAME='M',ID,xdist,ydist. Repeatable."),
+    rows: list[str] = typer.Option(
+        [], "--rows", help="NAME: all rows of this stream stand, not the latest of each object. Repeatable."
+    ),
     object: str | None = typer.Option(
         None, "--object", help="The column that says which object.", show_default="by its name"
     ),
@@ -83,12 +91,12 @@ def sql(
     text = _text(query, file)
     asked = parse_query(text)
     files = _files(asked, sources, tables)
+    _check_standard_input(files, query, checkpoint)
     wishes = Wishes(object, x, y, time_column)
+    space = Space.LONLAT if lonlat else Space.PLANE
+    whole = _whole(rows, files)
     inputs = alike(
-        {
-            name: _read(path, wishes, table, Space.LONLAT if lonlat else Space.PLANE)
-            for name, (path, table) in files.items()
-        }
+        {name: _read(path, replace(wishes, rows=name in whole), table, space) for name, (path, table) in files.items()}
     )
     _check_wishes(wishes, inputs)
     catalog = Catalog({name: one.entry for name, one in inputs.items()}, _areas(areas))
@@ -96,6 +104,7 @@ def sql(
     if explain or graph is not None:
         _show_network(net, explain, graph, shards or 2, as_json)
         return
+    _tell_what_stands(inputs, windowed=asked.window is not None)
     _tell_rejects(inputs, files, rejects or (out and out.with_name(out.name + ".rejects.csv")))
     teller = teller_for(net, out, as_json, any(one.fractional for one in inputs.values()))
     with teller:
@@ -152,9 +161,66 @@ def _files(asked: Query, sources: list[str], tables: list[str]) -> dict[str, tup
     return found
 
 
+def _check_standard_input(files: Mapping[str, tuple[Path, bool]], query: str, checkpoint: Path | None) -> None:
+    named = [name for name, (path, _) in files.items() if str(path) == STANDARD_INPUT]
+    if len(named) > 1 or (named and query == STANDARD_INPUT):
+        raise RunError(f"standard input is one stream, table or query; got it for {', '.join(named)} and more")
+    if named and checkpoint is not None:
+        raise RunError(
+            f"--from {named[0]}=-: standard input cannot be read again after a stop, as --checkpoint promises; "
+            "write it to a file first"
+        )
+
+
+def _whole(rows: list[str], files: Mapping[str, tuple[Path, bool]]) -> set[str]:
+    """The streams of which all rows stand."""
+    found = set()
+    for text in rows:
+        known = [name for name in files if name.lower() == text.strip().lower()]
+        if not known:
+            raise RunError(
+                f"--rows {text}: the query does not name it; it names: {', '.join(files)}{near(text, files)}"
+            )
+        found.add(known[0])
+    return found
+
+
+def _tell_what_stands(inputs: Mapping[str, Input], *, windowed: bool) -> None:
+    """Say what the name of each stream means in this query."""
+    from arterial.sql.catalog import StreamEntry
+
+    for name, one in inputs.items():
+        if not isinstance(one.entry, StreamEntry):
+            continue
+        key = one.entry.object
+        if windowed:
+            said = "all rows, in windows"
+        elif key is None:
+            said = "all rows (--object COLUMN: the latest row of each)"
+        else:
+            said = f"the latest row of each {key} (--rows {name}: all rows)"
+        sys.stderr.write(f"{name}: {said}\n")
+
+
+def _read_standard_input(wishes: Any, table: bool, space: Any) -> Input:
+    """All of standard input, by way of a file: CSV with a header, or Parquet."""
+    from arterial.sql.reading import read_input
+
+    with TemporaryDirectory() as folder:
+        content = sys.stdin.buffer.read()
+        path = Path(folder) / ("input.parquet" if content.startswith(b"PAR1") else "input.csv")
+        path.write_bytes(content)
+        try:
+            return read_input(path, wishes, table=table, space=space)
+        except DataError as mistake:
+            raise DataError(str(mistake).replace(str(path), "standard input")) from None
+
+
 def _read(path: Path, wishes: Any, table: bool, space: Any) -> Input:
     from arterial.sql.reading import read_input
 
+    if str(path) == STANDARD_INPUT:
+        return _read_standard_input(wishes, table, space)
     if path.is_dir() or _is_linear_road(path):
         return _read_linear_road(path)
     return read_input(path, wishes, table=table, space=space)

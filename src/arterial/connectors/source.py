@@ -65,6 +65,10 @@ class Source(ABC):
     ordered: ClassVar[bool] = True
     """Whether its tuples come in the order of their time. If not, the network's source box puts them in order."""
 
+    keeps_up: ClassVar[bool] = False
+    """Whether it is complete at any time, as a table is. It is then planned after the others, with the least of their
+    times as `until`, so that nobody waits for it and the run ends with them."""
+
     def allow(self, disorder: int, *, signed: bool) -> Source:
         """This source, with the source box's `disorder` in units of its time, and whether it is signed; before `bind`.
 

@@ -18,6 +18,7 @@ from arterial.connectors.live.source import LiveSource
 from arterial.connectors.sink import Sink
 from arterial.connectors.sinks.uris import file_sink, http_sink, path_sink, postgres_sink, sqlite_sink
 from arterial.connectors.source import Source
+from arterial.connectors.table_source import table_from
 from arterial.errors import RunError, near
 from arterial.network.box import Stream
 
@@ -46,6 +47,8 @@ def source_from(value: Any, name: str, stream: Stream) -> Source:
     """The source that a user means by a value: a path, a URI, a frame, a list of tuples, or a `Source`."""
     if isinstance(value, Source):
         return value
+    if (isinstance(value, str | os.PathLike) or is_frame(value)) and (table := table_from(value, name, stream)):
+        return table
     if isinstance(value, str | os.PathLike):
         scheme, text = _scheme(value, f"source {name!r}", SOURCES)
         return SOURCES[scheme](text) if scheme else FileSource.from_text(text)

@@ -16,7 +16,7 @@ from arterial.network.duration import Duration
 from arterial.network.expression.tree import known_column
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.picture import svg
-from arterial.network.relation import Relation
+from arterial.network.relation import DELETED, LOADED, Relation, loading_schema
 from arterial.network.schema import Schema, SchemaLike
 from arterial.network.serial import from_json, to_json
 
@@ -80,6 +80,26 @@ class Network:
             return RelationHandle(Relation(name, columns, keys, tuple(tuples)))
         except NetworkError as mistake:
             raise NetworkError(f"network {self.name!r}: {mistake}") from None
+
+    def loaded_relation(
+        self, name: str, schema: SchemaLike, key: str | Sequence[str], time: Any = int
+    ) -> RelationHandle:
+        """A relation whose rows are those of a file or table outside: `run(net, places="places.csv")`.
+
+        Its name is that of a source: a path of a CSV or Parquet file, a frame, or a `FileTable`, which looks again.
+        `time` is the type of the time of the streams that read it. The first rows hold from the beginning of time.
+        """
+        relation = self.relation(name, schema, key)
+        kind = Schema.of({LOADED: time})[LOADED]
+        try:
+            columns = loading_schema(relation.relation, kind)
+        except NetworkError as mistake:
+            raise NetworkError(f"network {self.name!r}: {mistake}") from None
+        key_name = self.free_name(f"{name}_by_key")
+        rows = self.source(name, columns, LOADED).group_by(*relation.relation.key, name=key_name)
+        values = {field.name: f'"{field.name}"' for field in relation.relation.values}
+        rows.update_relation(self.free_name(f"load_{name}"), relation, values, delete=DELETED)
+        return relation
 
     @contextmanager
     def composed(self, name: str) -> Iterator[None]:

@@ -10,6 +10,9 @@ from arterial.errors import NetworkError
 from arterial.network.expression.tree import known_column
 from arterial.network.schema import Field, Schema, Type
 
+LOADED, DELETED = "loaded", "deleted"
+"""The columns that the source of a loaded relation has beside its own: since when, and whether the row is gone."""
+
 _PYTHON: dict[Type, type | tuple[type, ...]] = {
     Type.FLOAT64: (float, int),
     Type.STRING: str,
@@ -54,3 +57,27 @@ class Relation:
     def values(self) -> tuple[Field, ...]:
         """The columns beside the key."""
         return tuple(field for field in self.schema if field.name not in self.key)
+
+
+def loading_schema(relation: Relation, time: Type) -> Schema:
+    """The columns of the source that loads a relation: the key, `deleted`, the values, `loaded`."""
+    for name in (LOADED, DELETED):
+        if name in relation.schema:
+            raise NetworkError(
+                f"the relation {relation.name!r} must not have a column {name!r}: its source has it; rename it"
+            )
+    if time not in (Type.INT64, Type.TIMESTAMP):
+        raise NetworkError(
+            f"the relation {relation.name!r}: expected int or 'timestamp' as the time of the streams that read it, "
+            f"got {time}"
+        )
+    keys = [Field(name, relation.schema[name]) for name in relation.key]
+    return Schema((*keys, Field(DELETED, Type.BOOL), *relation.values, Field(LOADED, time)))
+
+
+def loaded_columns(schema: Schema, time: str) -> tuple[Schema, tuple[str, ...]] | None:
+    """The columns of the table behind a source that loads a relation, and its key; None if it is another source."""
+    if time != LOADED or schema.names[-1] != LOADED or DELETED not in schema:
+        return None
+    key = schema.names[: schema.names.index(DELETED)]
+    return Schema(tuple(field for field in schema if field.name not in (LOADED, DELETED))), tuple(key)

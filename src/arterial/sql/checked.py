@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import sqlglot
 from sqlglot import exp
 
-from arterial.errors import near
+from arterial.errors import NetworkError, near
+from arterial.network.duration import units
+from arterial.network.expression.parser import Dialect
 from arterial.network.schema import Type
 from arterial.sql.catalog import Catalog, StreamEntry, counts_alike
 from arterial.sql.characters import plain
 from arterial.sql.clauses import read_area
 from arterial.sql.mistake import Place, SqlError
 from arterial.sql.names import SIGN, Names, Relation, Used, look_up
-from arterial.sql.parse import place_of_part
+from arterial.sql.parse import WINDOWS, place_of_part
 from arterial.sql.query import (
     Clause,
     Inside,
@@ -68,6 +71,8 @@ class Checked:
     having: str | None
     items: tuple[Column, ...]
     distinct: bool
+    order: str | None = None
+    """The column of the answer that each window's rows are ordered by."""
 
 
 def check_query(query: Query, catalog: Catalog) -> Checked:
@@ -75,6 +80,7 @@ def check_query(query: Query, catalog: Catalog) -> Checked:
     names = look_up(query, catalog)
     _check_times(query, names)
     objects = _objects(query, names)
+    _check_window(query, names)
     conditions = tuple(_condition(names, part) for part in query.conditions)
     grouping = _Grouping(names)
     items = grouping.read()
@@ -94,6 +100,7 @@ def check_query(query: Query, catalog: Catalog) -> Checked:
         having=having,
         items=items,
         distinct=query.distinct,
+        order=grouping.order(items),
     )
 
 
@@ -114,6 +121,37 @@ def _check_times(query: Query, names: Names) -> None:
                 query.text,
                 one.place,
             )
+
+
+def _check_window(query: Query, names: Names) -> None:
+    """A window is over all rows of one stream."""
+    window = query.window
+    if window is None:
+        return
+    if len(names.relations) > 1:
+        raise SqlError(
+            "a window is over one stream; a join with a window is not supported", query.text, names.relations[1].place
+        )
+    if query.distinct:
+        raise SqlError("DISTINCT and a window cannot stand together; group by the columns", query.text, window.place)
+    clause = query.inside or query.nearest
+    if clause is not None:
+        raise SqlError("a GPAC clause and a window cannot stand together", query.text, clause.place)
+    entry = names.relations[0].entry
+    assert isinstance(entry, StreamEntry)
+    bound = names.bind(window.time)
+    place = place_of_part(window.time, query.text, window.place)
+    if not isinstance(bound, exp.Column) or bound.name != names.use(0, entry.time).name:
+        raise SqlError(f"expected the time of {names.relations[0].name}, {entry.time}", query.text, place)
+    for duration, what in zip(window.durations, WINDOWS[window.kind], strict=True):
+        try:
+            units(duration, entry.schema[entry.time], what)
+        except NetworkError as mistake:
+            raise SqlError(str(mistake), query.text, window.place) from None
+    if window.kind == "HOP":
+        every, over = (units(one, entry.schema[entry.time], "") for one in window.durations)
+        if over < every:
+            raise SqlError("HOP(time, every, over): over must be at least every", query.text, window.place)
 
 
 def _objects(query: Query, names: Names) -> int:
@@ -234,6 +272,8 @@ class _Grouping:
         aggregated = any(part is not None and part.find(exp.AggFunc) for part in parts)
         self.grouped = self.query.grouped or aggregated or self.query.having is not None
         self.kind = Type.INT64
+        if self.query.window is not None:
+            self.kind = self._clock()
 
     def read(self) -> tuple[Column, ...]:
         """The columns of the answer."""
@@ -253,10 +293,52 @@ class _Grouping:
         if part is None:
             return None
         place = place_of_part(part, self.query.text)
-        tree = self.names.check(self.names.bind(part), place, self.kind)
+        tree = self.names.check(self.names.bind(self._bounds(part)), place, self.kind)
         if tree.type not in (Type.BOOL, None):
             raise SqlError(f"expected a condition, got a value of type {tree.type}", self.query.text, place)
         return self._computed(part, place)
+
+    def order(self, items: tuple[Column, ...]) -> str | None:
+        """The column of the answer that ORDER BY names."""
+        order = self.query.order
+        if order is None:
+            return None
+        if isinstance(order.expression, exp.Column):
+            for item in items:
+                if item.name.lower() == order.expression.name.lower():
+                    return item.name
+        text = self._computed(order.expression, order.place)
+        for item in items:
+            if item.text == text:
+                return item.name
+        raise SqlError("ORDER BY takes a column of the answer; add it to SELECT", self.query.text, order.place)
+
+    def _clock(self) -> Type:
+        entry = self.names.relations[0].entry
+        assert isinstance(entry, StreamEntry)
+        return entry.schema[entry.time]
+
+    def _bounds(self, part: exp.Expression) -> exp.Expression:
+        """The expression with `window_start` and `window_end` as what they are computed of."""
+        window = self.query.window
+        if window is None:
+            return part
+        entry = self.names.relations[0].entry
+        assert isinstance(entry, StreamEntry)
+        size = units(window.durations[-1], self._clock(), "")
+        more = f" + INTERVAL '{size} microseconds'" if self._clock() is Type.TIMESTAMP else f" + {size}"
+        time = exp.column(entry.time, quoted=True).sql(dialect=Dialect)
+        end = f"max({time})" if window.kind == "SESSION" else "window_start()"
+        texts = {"window_start": "window_start()", "window_end": end + more}
+
+        def bound(one: exp.Expression) -> exp.Expression:
+            if isinstance(one, exp.Column) and not one.table and one.name.lower() in texts:
+                known = {name.lower() for name in entry.schema.names}
+                if one.name.lower() not in known:
+                    return sqlglot.parse_one(texts[one.name.lower()], read=Dialect)
+            return one
+
+        return part.copy().transform(bound)
 
     def _group(self, part: exp.Expression) -> None:
         place = place_of_part(part, self.query.text)
@@ -276,7 +358,7 @@ class _Grouping:
         self.groups.setdefault(text, Column(name, text))
 
     def _computed(self, part: exp.Expression, place: Place) -> str:
-        bound = self.names.bind(part)
+        bound = self.names.bind(self._bounds(part))
         tree = self.names.check(bound, place, self.kind if self.grouped else None)
         if tree.type is None:
             raise SqlError("this has no type; write cast(null as …)", self.query.text, place)
@@ -289,7 +371,7 @@ class _Grouping:
         text = self.names.text(part)
         if text in self.groups:
             return exp.column(self.groups[text].name, quoted=True)
-        if isinstance(part, exp.AggFunc):
+        if isinstance(part, exp.AggFunc) or text.lower() == "window_start()":
             return exp.column(self._aggregate(part, text, place), quoted=True)
         if isinstance(part, exp.Column):
             owner = next(used for used in self.names.used.values() if used.name == part.name)
@@ -309,7 +391,7 @@ class _Grouping:
     def _aggregate(self, part: exp.Expression, text: str, place: Place) -> str:
         if text not in self.aggregates:
             function = text.partition("(")[0].lower()
-            if function not in AGGREGATES:
+            if function not in AGGREGATES and self.query.window is None:
                 raise SqlError(
                     f"the aggregate {text!r} cannot follow rows that leave; expected one of {', '.join(AGGREGATES)}",
                     self.query.text,

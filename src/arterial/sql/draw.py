@@ -25,7 +25,7 @@ from arterial.network.schema import Field, Schema, Type
 from arterial.sql.catalog import StreamEntry
 from arterial.sql.checked import Checked, Condition
 from arterial.sql.names import Relation, Used
-from arterial.sql.query import Inside, Nearest, NearestToMoving, Region
+from arterial.sql.query import Inside, Nearest, NearestToMoving, Region, Window
 
 ANSWER = "answer"
 LOADED = "loaded"
@@ -81,6 +81,8 @@ class _Drawing:
         self.schema = Schema(tuple(Field(used.name, used.type) for used in checked.used))
 
     def draw(self) -> Network:
+        if self.checked.query.window is not None:
+            return self._draw_windows(self.checked.query.window)
         nearest = self.checked.nearest
         stream = self._candidates() if nearest is None else self._nearest(nearest)
         stream = self._matched(stream, "join")
@@ -91,6 +93,40 @@ class _Drawing:
         stream = stream.distinct("distinct") if self.checked.distinct else stream.net("net")
         stream.output(ANSWER)
         return self.net
+
+    def _draw_windows(self, window: Window) -> Network:
+        """All rows of the stream, in windows; a row of the answer comes when its window closes, and stays."""
+        checked = self.checked
+        stream = self._where(self._reports(), checked.objects)
+        computed = {one.name: one.text for one in checked.groups if one.text != _quoted(one.name)}
+        stream = stream.map("groups", computed) if computed else stream
+        grouped = stream.group_by(*(one.name for one in checked.groups), name="group_by")
+        values = {one.name: one.text for one in checked.aggregates} or {self._free("rows"): "count(*)"}
+        if window.kind == "TUMBLE":
+            stream = grouped.tumble("window", values, every=window.durations[0])
+        elif window.kind == "HOP":
+            stream = grouped.slide("window", values, every=window.durations[0], over=window.durations[1])
+        else:
+            stream = grouped.session("window", values, gap=window.durations[0])
+        stream = stream.group_by(name="all_groups")
+        stream = stream if checked.having is None else stream.filter("having", checked.having)
+        items = {item.name: item.text for item in checked.items}
+        stream = stream.map("select", items, keep=[self.time])
+        order = checked.query.order
+        if order is not None and checked.order is not None:
+            instant = "1 us" if self.clock is Type.TIMESTAMP else 1
+            by, rank = _quoted(checked.order), self._free("rank")
+            stream = stream.top("first", order.limit, by, instant, ascending=not order.descending, rank=rank)
+            stream = stream.map("listed", keep=[self.time, *items])
+        stream.net("net").output(ANSWER)
+        return self.net
+
+    def _free(self, name: str) -> str:
+        """A name that no column of the answer has."""
+        taken = {one.name.lower() for one in (*self.checked.items, *self.checked.groups)} | {self.time.lower()}
+        while name.lower() in taken:
+            name += "_"
+        return name
 
     def _columns(self, relation: int) -> StreamHandle:
         """A relation's tuples, with the columns that the query reads under their own names."""

@@ -19,7 +19,7 @@ from arterial.errors import DataError, MachineError
 from arterial.network.box import SIGN, Stream
 from arterial.network.network import NetworkValue
 from arterial.network.schema import Type
-from arterial.network.train import BEGIN, Train
+from arterial.network.train import BEGIN, END, Train
 from arterial.sql.catalog import StreamEntry
 from arterial.sql.draw import ANSWER, loaded_column
 from arterial.sql.reading import MICROSECONDS, Input, as_fractions
@@ -103,7 +103,17 @@ def run_here(
         answer.tuples += sum(len(train) for train in step.values())
         answer.through = through
         told(answer, changes)
+    if has_windows(network):  # they close with the end of the input
+        ended = {name: Train(frame.clear(), END) for name, frame in rows.items()}
+        changes = host.step(ended)[ANSWER].tuples
+        answer.take(changes)
+        told(answer, changes)
     return answer
+
+
+def has_windows(network: NetworkValue) -> bool:
+    """Whether a query is over windows, whose last ones close when the input ends."""
+    return any(box.kind in ("tumble", "slide", "session") for box in network.boxes)
 
 
 def sources_for_spark(network: NetworkValue, inputs: Mapping[str, Input], folder: Path) -> dict[str, FileSource]:
@@ -126,7 +136,9 @@ def sources_for_spark(network: NetworkValue, inputs: Mapping[str, Input], folder
 
 
 def last_instant(network: NetworkValue, inputs: Mapping[str, Input]) -> int:
-    """The time of the last tuple of all."""
+    """The time of the last tuple of all; of a query over windows, which close at the end, the end of time."""
+    if has_windows(network):
+        return END
     ends = []
     for name, rows in source_rows(network, inputs).items():
         if rows.height:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import sqlglot
@@ -18,7 +19,7 @@ from arterial.network.expression.parser import Dialect
 from arterial.sql.characters import plain
 from arterial.sql.clauses import cut_clauses
 from arterial.sql.mistake import Place, SqlError
-from arterial.sql.query import From, Item, Query
+from arterial.sql.query import From, Item, Order, Query, Window
 from arterial.sql.tokens import place_of, tokenize
 
 NOWHERE = Place(0, 1)
@@ -38,12 +39,13 @@ def parse_query(text: str) -> Query:
     tokens = tokenize(cut.rest, text)
     if tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
-    _check_form(tokens, text)
+    windowed = _has_window(tokens)
+    _check_form(tokens, text, windowed)
     begin = next(token.start for token in tokens if token.token_type == TokenType.FROM)
     for clause in (cut.inside, cut.nearest):
         if clause is not None and clause.place.start < begin:
             raise SqlError("a GPAC clause stands after FROM and WHERE", text, clause.place)
-    select = _parse(cut.rest, tokens, text)
+    select = _parse(_without_keyword(cut.rest, tokens), tokens, text)
     reader = _Reader(select, tokens, text)
     return Query(
         text=text,
@@ -56,6 +58,8 @@ def parse_query(text: str) -> Query:
         having=reader.having(),
         inside=cut.inside,
         nearest=cut.nearest,
+        window=reader.window(),
+        order=reader.order(),
     )
 
 
@@ -72,8 +76,8 @@ def place_of_part(part: Any, text: str, default: Place = NOWHERE) -> Place:
 
 
 _FOREIGN = {
-    TokenType.ORDER_BY: "ORDER BY: an answer is a set that changes, without an order",
-    TokenType.LIMIT: "LIMIT; to keep the nearest few, write GPAC-kNN (k, x, y)",
+    TokenType.ORDER_BY: "ORDER BY without a window: an answer is a set that changes; group by TUMBLE, HOP or SESSION",
+    TokenType.LIMIT: "LIMIT without a window; to keep the nearest few, write GPAC-kNN (k, x, y)",
     TokenType.OFFSET: "OFFSET",
     TokenType.WITH: "WITH",
     TokenType.UNION: "UNION",
@@ -90,7 +94,27 @@ _FOREIGN = {
 }
 
 
-def _check_form(tokens: list[Token], text: str) -> None:
+WINDOWS = {"TUMBLE": ("every",), "HOP": ("every", "over"), "SESSION": ("gap",)}
+"""The windows, and what stands after the time."""
+
+_SESSION = "_ESSION"
+"""SESSION as sqlglot gets it, of the same length, since the word is a keyword to it."""
+
+
+def _has_window(tokens: list[Token]) -> bool:
+    return any(
+        token.text.upper() in WINDOWS and after.token_type == TokenType.L_PAREN for token, after in pairwise(tokens)
+    )
+
+
+def _without_keyword(rest: str, tokens: list[Token]) -> str:
+    for token, after in pairwise(tokens):
+        if token.text.upper() == "SESSION" and after.token_type == TokenType.L_PAREN:
+            rest = rest[: token.start] + _SESSION + rest[token.end + 1 :]
+    return rest
+
+
+def _check_form(tokens: list[Token], text: str, windowed: bool) -> None:
     if not tokens:
         raise SqlError(f"the query is empty; expected {FORM}", text, Place(0, 1))
     first = tokens[0]
@@ -102,6 +126,8 @@ def _check_form(tokens: list[Token], text: str) -> None:
         if token.token_type == TokenType.SELECT:
             raise SqlError("a query inside a query is not supported", text, place_of(token))
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        if windowed and token.token_type in (TokenType.ORDER_BY, TokenType.LIMIT):
+            continue
         if token.token_type in _FOREIGN and not (after and after.token_type == TokenType.L_PAREN):
             raise SqlError(f"a continuous query does not support {_FOREIGN[token.token_type]}", text, place_of(token))
     if not any(token.token_type == TokenType.FROM for token in tokens):
@@ -209,7 +235,56 @@ class _Reader:
             raise SqlError("GROUP BY takes columns and expressions only", self.text, place)
         if not group.expressions:
             raise SqlError("expected what to group by", self.text, self._after(place))
-        return tuple(group.expressions)
+        return tuple(part for part in group.expressions if _window_word(part) is None)
+
+    def window(self) -> Window | None:
+        group = self.select.args.get("group")
+        found = [part for part in (group.expressions if group else ()) if _window_word(part) is not None]
+        for part in self.select.find_all(exp.Anonymous):
+            if _window_word(part) is not None and part not in found:
+                raise SqlError("a window stands in GROUP BY", self.text, self._word_of(part))
+        if not found:
+            return None
+        if len(found) > 1:
+            raise SqlError("expected one window; another follows here", self.text, self._word_of(found[1]))
+        part, place = found[0], self._word_of(found[0])
+        word = str(_window_word(part))
+        wanted = WINDOWS[word]
+        if len(part.expressions) != len(wanted) + 1:
+            form = f"{word}(time, {', '.join(wanted)})"
+            raise SqlError(f"expected {form}, got {len(part.expressions)} arguments", self.text, place)
+        durations = tuple(self._duration(one, place) for one in part.expressions[1:])
+        return Window(word, part.expressions[0], durations, place)
+
+    def order(self) -> Order | None:
+        order, limit = self.select.args.get("order"), self.select.args.get("limit")
+        if order is None and limit is None:
+            return None
+        if order is None or limit is None:
+            lacks, has = ("ORDER BY", TokenType.LIMIT) if order is None else ("LIMIT", TokenType.ORDER_BY)
+            raise SqlError(f"ORDER BY and LIMIT belong together; expected {lacks} too", self.text, self._keyword(has))
+        place = self._keyword(TokenType.ORDER_BY)
+        if len(order.expressions) != 1:
+            raise SqlError("expected one expression to order by", self.text, place)
+        by, count = order.expressions[0], limit.expression
+        if not (isinstance(count, exp.Literal) and not count.is_string and count.name.isdigit() and int(count.name)):
+            raise SqlError("expected a whole number above 0", self.text, self._after(self._keyword(TokenType.LIMIT)))
+        return Order(by.this, bool(by.args.get("desc")), int(count.name), place_of_part(by, self.text, place))
+
+    def _word_of(self, part: exp.Expression) -> Place:
+        word = _window_word(part)
+        return next((place_of(token) for token in self.tokens if token.text.upper() == word), Place(0, 1))
+
+    def _duration(self, part: exp.Expression, place: Place) -> str | int | float:
+        if isinstance(part, exp.Interval) and isinstance(part.this, exp.Literal):
+            return f"{part.this.name} {part.args['unit'].name.lower() if part.args.get('unit') else ''}".strip()
+        if isinstance(part, exp.Literal):
+            return part.name if part.is_string else float(part.name) if "." in part.name else int(part.name)
+        raise SqlError(
+            "expected a duration: INTERVAL '1' MINUTE, '1 minute', or a number of seconds",
+            self.text,
+            place_of_part(part, self.text, place),
+        )
 
     def having(self) -> exp.Expression | None:
         having = self.select.args.get("having")
@@ -220,6 +295,12 @@ class _Reader:
 
     def _after(self, place: Place) -> Place:
         return next((place_of(token) for token in self.tokens if token.start >= place.end), _end(self.text))
+
+
+def _window_word(part: exp.Expression) -> str | None:
+    word = part.name.upper() if isinstance(part, exp.Anonymous) else ""
+    word = "SESSION" if word == _SESSION else word
+    return word if word in WINDOWS else None
 
 
 def _conjuncts(part: exp.Expression) -> Iterator[exp.Expression]:

@@ -84,6 +84,26 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Window:
+    """`TUMBLE(time, every)`, `HOP(time, every, over)` or `SESSION(time, gap)` in GROUP BY."""
+
+    kind: str
+    time: exp.Expression
+    durations: tuple[str | int | float, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Order:
+    """`ORDER BY expression [DESC] LIMIT k`: the first k rows of each window."""
+
+    expression: exp.Expression
+    descending: bool
+    limit: int
+    place: Place
+
+
+@dataclass(frozen=True)
 class Query:
     """`SELECT [DISTINCT] items FROM relations WHERE conditions GROUP BY groups HAVING having GPAC-IN GPAC-kNN`.
 
@@ -100,3 +120,5 @@ class Query:
     having: exp.Expression | None
     inside: Clause | None
     nearest: Clause | None
+    window: Window | None = None
+    order: Order | None = None

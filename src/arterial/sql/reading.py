@@ -40,6 +40,8 @@ class Wishes:
     x: str | None = None
     y: str | None = None
     time: str | None = None
+    rows: bool = False
+    """All rows stand, not the latest of each object."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,8 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
         columns = [_column(found[name]) for name in found.columns]
         rows = pl.DataFrame(columns)
         return Input(TableEntry(_schema_of(rows)), rows, tuple(texts.rejects))
+    if wishes.rows:
+        roles["object"] = None
     if roles["x"] is None or roles["y"] is None:
         roles["x"] = roles["y"] = None
     columns, wrong = [], []

@@ -52,15 +52,17 @@ def plan_step(
 ) -> dict[str, Progress]:
     """How far each source goes in the next step, so that none runs ahead of another in time."""
     size = max(1, train_size // max(1, len(sources)))
-    after = {name: source.plan(before[name], Ask(now, size)) for name, source in sources.items()}
+    leading = {name: source for name, source in sources.items() if not source.keeps_up}
+    after = {name: source.plan(before[name], Ask(now, size)) for name, source in leading.items()}
     moved = [progress.through for name, progress in after.items() if progress != before[name]]
-    if len(sources) < 2 or not moved:
-        return after
-    until = min(moved)
-    for name, progress in after.items():
-        if progress.through > until and progress != before[name]:
-            after[name] = sources[name].plan(before[name], Ask(now, size, until))
-    return after
+    if len(leading) > 1 and moved:
+        until = min(moved)
+        for name, progress in after.items():
+            if progress.through > until and progress != before[name]:
+                after[name] = sources[name].plan(before[name], Ask(now, size, until))
+    reached = min((progress.through for progress in after.values()), default=END)
+    keeping_up = {n: s.plan(before[n], Ask(now, size, reached)) for n, s in sources.items() if s.keeps_up}
+    return {name: keeping_up.get(name) or after[name] for name in sources}
 
 
 def progress_of(offset: Offset) -> dict[str, Progress]:

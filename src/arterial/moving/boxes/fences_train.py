@@ -1,0 +1,420 @@
+"""The work of the box Fences on one train: objects and stays from its state, the kernels, what they leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from arterial.arrays import Array
+from arterial.boxes.parts.groups import codes, slots_of
+from arterial.boxes.parts.order import instants
+from arterial.boxes.parts.table import KeyedTable
+from arterial.errors import NetworkError
+from arterial.moving.boxes import fences_kernels as kernels
+from arterial.moving.boxes.fences_index import Index
+from arterial.network.box import IN, OUT
+from arterial.network.train import BEGIN
+
+if TYPE_CHECKING:
+    from arterial.moving.boxes.fences import Fences
+    from arterial.moving.queries.fences import Shape
+    from arterial.network.state import State
+
+_ALIVE, _X, _Y, _LAST, _ROW = "@alive", "@x", "@y", "@last", "@row"
+CHANGES, REJECTS = "changes", "rejects"
+_EVENTS = pl.Series(["exit", "enter", "dwell"])
+_NEVER = -(2**63)
+
+
+@dataclass
+class _World:
+    """What is known of objects, by slot, and their stays: slot, fence's name, since, dwelt."""
+
+    x: Array
+    y: Array
+    last: Array
+    row: Array
+    """The report that holds: a row of all that the train and the state have."""
+    stays: pl.DataFrame
+
+
+class Telling:
+    """The work on one train."""
+
+    def __init__(self, box: Fences, state: State, reports: pl.DataFrame, changes: pl.DataFrame, through: int) -> None:
+        self.box, self.state, self.through = box, state, through
+        self.stream = box.fed_by[IN]
+        self.timeout, self.dwell = box.silence(self.stream) or 0, box.stay(self.stream) or 0
+        self.everybody = box.moves(self.stream)
+        self.remembers = self.everybody or bool(self.timeout or box.keep)
+        self.rejects: list[tuple[int, str, Any, str]] = []
+        self.fence_changes = self._read_changes(changes) if box.changing else {}
+        self.reports, self.times = self._good(reports)
+        self.events: list[pl.DataFrame] = []
+
+    def run(self) -> dict[str, pl.DataFrame]:
+        """The events and the rejects."""
+        box = self.box
+        key = {box.object: self.stream.schema[box.object].polars}
+        kept = {name: self.stream.schema[name].polars for name in box.keep}
+        places = {_X: pl.Float64(), _Y: pl.Float64(), _LAST: pl.Int64()}
+        objects = KeyedTable(self.state, "objects", {**key, **places, **kept, _ALIVE: pl.Int8()}, (box.object,), _ALIVE)
+        schema = {**key, "fence": pl.String(), "since": pl.Int64(), "dwelt": pl.Int8(), _ALIVE: pl.Int8()}
+        stays = KeyedTable(self.state, "stays", schema, (box.object, "fence"), _ALIVE)
+        before = stays.read().select(list(schema))
+        known = objects.read().select([*objects.schema]) if self.remembers else None
+        if not self.reports.height and not before.height and (known is None or not known.height) and not box.changing:
+            return self._made(pl.Series(dtype=key[box.object]), pl.DataFrame(schema=kept))
+        ids = before[box.object].unique(maintain_order=True) if known is None else known[box.object]
+        self.ids, slots = self._slots(ids)
+        self.came = len(ids)
+        frame = pl.DataFrame({name: pl.Series([None] * len(ids), dtype=kind) for name, kind in kept.items()})
+        if known is not None:
+            frame = known.select(list(kept))
+        self.values = pl.concat([frame, self.reports.select(list(kept))]) if kept else pl.DataFrame()
+        world = self._world(known, before)
+        self._segments(world, slots)
+        if self.remembers:
+            self._write_objects(objects, world)
+        self._write_stays(stays, before, world)
+        return self._made(self.ids, self.values)
+
+    def _good(self, reports: pl.DataFrame) -> tuple[pl.DataFrame, Array]:
+        """The last report of each object at each instant, of those that have a place."""
+        box = self.box
+        times = instants(reports, self.stream.time)
+        x, y = (reports[axis].cast(pl.Float64).fill_null(np.nan).to_numpy() for axis in (box.x, box.y))
+        good = np.isfinite(x) & np.isfinite(y) & reports[box.object].is_not_null().to_numpy()
+        if box.lonlat:
+            good &= (x >= -180.0) & (x <= 360.0) & (y >= -90.0) & (y <= 90.0)
+        if not good.all():
+            wrong = zip(times[~good].tolist(), reports[box.object].filter(pl.Series(~good)).to_list(), strict=True)
+            self.rejects = [(t, IN, one, "no position") for t, one in wrong] + self.rejects
+            reports, times = reports.filter(pl.Series(good)), times[good]
+        return reports, times
+
+    def _read_changes(self, changes: pl.DataFrame) -> dict[int, dict[str, Shape | None]]:
+        """By instant, the fences that change then."""
+        found: dict[int, dict[str, Shape | None]] = {}
+        self.texts: dict[str, str | None] = {}
+        times = instants(changes, self.box.fed_by[CHANGES].time).tolist()
+        for t, fence, shape in zip(times, changes["fence"], changes["shape"], strict=True):
+            try:
+                name, value = self.box.change_of(fence, shape, self.stream)
+            except NetworkError as mistake:
+                self.rejects.append((t, CHANGES, None, str(mistake)))
+                continue
+            found.setdefault(t, {})[name] = value
+            self.texts[name] = shape
+        return found
+
+    def _slots(self, known: pl.Series) -> tuple[pl.Series, Array]:
+        """The ids by slot, those that are known first, and the slot of each report."""
+        both = pl.concat([known, self.reports[self.box.object]])
+        slots, count = slots_of(codes([both], len(both)), len(known))
+        example = np.zeros(count, np.int64)
+        example[slots[::-1]] = np.arange(len(slots))[::-1]
+        return both[example], slots[len(known) :]
+
+    def _world(self, known: pl.DataFrame | None, before: pl.DataFrame) -> _World:
+        count, came = len(self.ids), self.came
+        x, y, last = np.full(count, np.nan), np.full(count, np.nan), np.full(count, _NEVER, np.int64)
+        if known is not None:
+            for array, name in ((x, _X), (y, _Y), (last, _LAST)):
+                array[:came] = known[name].to_numpy()
+        row = np.full(count, -1, np.int64)
+        row[:came] = np.arange(came)
+        numbers = pl.DataFrame({self.box.object: self.ids[:came], "slot": np.arange(came)})
+        stays = before.join(numbers, on=self.box.object, how="left", maintain_order="left")
+        return _World(x, y, last, row, stays.select("slot", "fence", "since", "dwelt"))
+
+    def _segments(self, world: _World, slots: Array) -> None:
+        """The train, cut where fences change."""
+        xs, ys = (self.reports[axis].cast(pl.Float64).to_numpy() for axis in (self.box.x, self.box.y))
+        rows = np.arange(len(slots)) + self.came
+        if not self.box.changing:
+            self._segment(world, self.box.index(self.stream), slots, xs, ys, rows, self.times, None, self.through)
+            return
+        shapes = self._current()
+        cuts = sorted(self.fence_changes)
+        ends = [*(cut - 1 for cut in cuts), self.through]
+        begin = 0
+        for at, through in zip([None, *cuts], ends, strict=True):
+            shown: dict[str, Shape | None] = dict(shapes)
+            if at is not None:
+                shown |= self.fence_changes[at]
+                shapes = {name: shape for name, shape in shown.items() if shape is not None}
+            end = int(np.searchsorted(self.times, through, side="right"))
+            part = slice(begin, end)
+            index = Index.of(shown, self.box.space)
+            self._segment(world, index, slots[part], xs[part], ys[part], rows[part], self.times[part], at, through)
+            begin = end
+        if cuts:
+            self.state.memo["shapes"] = shapes
+            self._write_fences()
+
+    def _segment(
+        self,
+        world: _World,
+        index: Index,
+        slots: Array,
+        xs: Array,
+        ys: Array,
+        rows: Array,
+        times: Array,
+        all_at: int | None,
+        through: int,
+    ) -> None:
+        """Let the reports of a part of the train come; at `all_at`, everybody is looked at."""
+        count = len(self.ids)
+        order = np.lexsort((rows, times, slots)) if count > 1 else np.arange(len(slots))
+        slots, xs, ys, rows, times = (column[order] for column in (slots, xs, ys, rows, times))
+        last_of_instant = np.append((slots[1:] != slots[:-1]) | (times[1:] != times[:-1]), True)[: len(slots)]
+        if not last_of_instant.all():
+            slots, xs, ys, rows, times = (column[last_of_instant] for column in (slots, xs, ys, rows, times))
+        real = np.ones(len(slots), np.bool_)
+        if all_at is not None:
+            slots, xs, ys, rows, times, real = self._seen_again(world, all_at, slots, xs, ys, rows, times)
+        begins = np.searchsorted(slots, np.arange(count + 1))
+        number = pl.DataFrame(
+            {"fence": index.names, "number": np.arange(len(index.names))}, schema_overrides={"fence": pl.String}
+        )
+        held = world.stays.join(number, on="fence", how="left", maintain_order="left").sort("slot", "number")
+        old = (
+            held.select("slot", "number", "since", pl.col("dwelt").cast(pl.Int64))
+            .to_numpy()
+            .astype(np.int64, copy=False)
+        )
+        moves = np.isin(old[:, 1], index.moving)
+        found, left = self._standing(world, index, begins, times, xs, ys, real, old[~moves], through)
+        parts, stays = [found], [left]
+        if len(index.moving):
+            found, left = self._moving(world, index, begins, times, slots, xs, ys, real, old[moves], all_at, through)
+            parts.append(found)
+            stays.append(left)
+        self._told(np.concatenate(parts), index, world, rows)
+        self._settle(
+            world, np.concatenate(stays), index, slots[real], xs[real], ys[real], rows[real], times[real], through
+        )
+
+    def _seen_again(
+        self, world: _World, at: int, slots: Array, xs: Array, ys: Array, rows: Array, times: Array
+    ) -> tuple[Array, ...]:
+        """The reports, and for all others that are there one more where they are, which is not real."""
+        here = ~np.isnan(world.x)
+        if self.timeout:
+            here &= world.last + self.timeout > at
+        here[slots[times == at]] = False
+        more = np.flatnonzero(here)
+        real = np.append(np.ones(len(slots), np.bool_), np.zeros(len(more), np.bool_))
+        columns = [
+            np.concatenate(pair)
+            for pair in (
+                (slots, more), (xs, world.x[more]), (ys, world.y[more]), (rows, world.row[more]),
+                (times, np.full(len(more), at)),
+            )
+        ]  # fmt: skip
+        order = np.lexsort((columns[4], columns[0]))
+        return *(column[order] for column in columns), real[order]
+
+    def _standing(
+        self,
+        world: _World,
+        index: Index,
+        begins: Array,
+        times: Array,
+        xs: Array,
+        ys: Array,
+        real: Array,
+        stays: Array,
+        through: int,
+    ) -> tuple[Array, Array]:
+        """Events and stays of the fences that stand still, with the numbers of all fences."""
+        stays = stays.copy()
+        stays[:, 1] = np.searchsorted(index.standing, stays[:, 1])
+        stay_begins = np.searchsorted(stays[:, 0], np.arange(len(begins)))
+        found, left = kernels.sweep(
+            begins, times, xs, ys, real, world.last, stay_begins, stays, through, self.timeout, self.dwell,
+            self.box.lonlat, *index.fixed,
+        )  # fmt: skip
+        if len(index.standing):
+            found[:, 2], left[:, 1] = index.standing[found[:, 2]], index.standing[left[:, 1]]
+        return found, left
+
+    def _moving(
+        self,
+        world: _World,
+        index: Index,
+        begins: Array,
+        times: Array,
+        slots: Array,
+        xs: Array,
+        ys: Array,
+        real: Array,
+        stays: Array,
+        all_at: int | None,
+        through: int,
+    ) -> tuple[Array, Array]:
+        """Events and stays of the fences that move."""
+        gone = self._gone(world, times[real], slots[real], through)
+        nowhere = np.full(len(gone[0]), np.nan)
+        when, who = np.append(times, gone[0]), np.append(slots, gone[1])
+        order = np.argsort(when, kind="stable")
+        x, y = np.append(xs, nowhere)[order], np.append(ys, nowhere)[order]
+        moments = np.unique(when if all_at is None else np.append(when, all_at))
+        inside = np.zeros((len(index.moving), len(self.ids)), np.bool_)
+        inside[np.searchsorted(index.moving, stays[:, 1]), stays[:, 0]] = True
+        slot_of = dict(zip(self.ids.to_list(), range(len(self.ids)), strict=True)) if index.focals else {}
+        focals = np.array([slot_of.get(focal, -1) for focal in index.focals], np.int64)
+        changes = kernels.follow(
+            moments, BEGIN if all_at is None else all_at, when[order], who[order], x, y, world.x.copy(),
+            world.y.copy(), self.box.lonlat, focals, index.circles, index.sizes, inside,
+        )  # fmt: skip
+        changes[:, 2] = index.moving[changes[:, 2]]
+        changes = changes[np.lexsort((changes[:, 0], changes[:, 2], changes[:, 1]))]
+        found, left = kernels.settle(stays, changes, begins, times, through, self.dwell)
+        return found, left
+
+    def _gone(self, world: _World, times: Array, slots: Array, through: int) -> tuple[Array, Array]:
+        """When objects fall silent, and which: reports are in the order of slots and times."""
+        if not self.timeout:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        known = np.flatnonzero(world.last != _NEVER)
+        who, when = np.append(known, slots), np.append(world.last[known], times)
+        order = np.lexsort((when, who))
+        who, when = who[order], when[order]
+        followed = np.append(who[1:] == who[:-1], False)[: len(who)]
+        over = when + self.timeout
+        silent = np.where(followed, over < np.append(when[1:], 0)[: len(when)], over <= through)
+        return over[silent], who[silent]
+
+    def _told(self, found: Array, index: Index, world: _World, rows: Array) -> None:
+        if not len(found):
+            return
+        time, slot, fence, event, since, row = found.T
+        at = np.where(row >= 0, rows[np.maximum(row, 0)] if len(rows) else 0, world.row[slot])
+        names = pl.Series(index.names, dtype=pl.String)
+        self.events.append(
+            pl.DataFrame({"time": time, "slot": slot, "fence": names[fence], "event": event, "since": since, _ROW: at})
+        )
+
+    def _settle(
+        self,
+        world: _World,
+        stays: Array,
+        index: Index,
+        slots: Array,
+        xs: Array,
+        ys: Array,
+        rows: Array,
+        times: Array,
+        through: int,
+    ) -> None:
+        """What is known after a part of the train."""
+        final = np.append(slots[1:] != slots[:-1], True)[: len(slots)]
+        who = slots[final]
+        world.x[who], world.y[who], world.last[who], world.row[who] = xs[final], ys[final], times[final], rows[final]
+        if self.timeout:
+            gone = (world.last != _NEVER) & (world.last + self.timeout <= through)
+            world.x[gone], world.y[gone], world.last[gone] = np.nan, np.nan, _NEVER
+        names = pl.Series(index.names, dtype=pl.String)
+        slot, fence, since, dwelt = stays.T
+        world.stays = pl.DataFrame(
+            {"slot": slot, "fence": names[fence], "since": since, "dwelt": pl.Series(dwelt).cast(pl.Int8)}
+        )
+
+    def _current(self) -> dict[str, Shape]:
+        """The fences as all changes before this train have left them."""
+        memo = self.state.memo.get("shapes")
+        if memo is None:
+            memo = self.box.shapes(self.stream)
+            for name, shape in self._fence_table().read().select("fence", "shape").iter_rows():
+                memo.pop(name, None)
+                if shape is not None:
+                    memo[name] = self.box.change_of(name, shape, self.stream)[1]
+            self.state.memo["shapes"] = memo
+        return dict(memo)
+
+    def _fence_table(self) -> KeyedTable:
+        schema = {"fence": pl.String(), "shape": pl.String(), _ALIVE: pl.Int8()}
+        return KeyedTable(self.state, "fences", schema, ("fence",), _ALIVE)
+
+    def _write_fences(self) -> None:
+        """The shapes that changed; a fence of the beginning that was removed is remembered as one without a shape."""
+        table, first = self._fence_table(), dict(self.box.fences)
+        known = table.read()
+        changed = pl.DataFrame(
+            {
+                "fence": list(self.texts),
+                "shape": list(self.texts.values()),
+                _ALIVE: [int(shape is not None or name in first) for name, shape in self.texts.items()],
+            },
+            schema=dict(table.schema),
+        )
+        rows = pl.concat([known, changed]).unique(subset="fence", keep="last", maintain_order=True)
+        table.write(rows.filter(pl.col(_ALIVE) != 0), changed)
+
+    def _write_objects(self, table: KeyedTable, world: _World) -> None:
+        """Where objects are; of fences that stand still, only those that are inside of one."""
+        count = len(self.ids)
+        alive = ~np.isnan(world.x)
+        if not self.everybody:
+            within = np.zeros(count, np.bool_)
+            within[world.stays["slot"].to_numpy()] = True
+            alive &= within
+        moved = world.row >= self.came
+        rows = pl.DataFrame(
+            [
+                self.ids,
+                pl.Series(_X, world.x),
+                pl.Series(_Y, world.y),
+                pl.Series(_LAST, world.last),
+                *(self.values[np.maximum(world.row, 0)].get_columns() if self.box.keep else ()),
+                pl.Series(_ALIVE, alive, dtype=pl.Int8),
+            ]
+        ).select(list(table.schema))
+        old = np.arange(count) < self.came
+        changed = (old | alive) & (moved | ~alive)
+        table.write(rows.filter(pl.Series(alive)), rows.filter(pl.Series(changed)))
+
+    def _write_stays(self, table: KeyedTable, before: pl.DataFrame, world: _World) -> None:
+        """The stays that last, and those that are over."""
+        box = self.box
+        now = world.stays.with_columns(self.ids[world.stays["slot"].to_numpy()].alias(box.object))
+        now = now.with_columns(pl.lit(1, pl.Int8).alias(_ALIVE)).select(list(table.schema))
+        key = [box.object, "fence"]
+        new = now.join(before, on=[*key, "since", "dwelt"], how="anti")
+        over = before.join(now, on=key, how="anti").with_columns(pl.lit(0, pl.Int8).alias(_ALIVE))
+        table.write(now, pl.concat([new, over.select(list(table.schema))]))
+
+    def _made(self, ids: pl.Series, values: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """What leaves, in order."""
+        out = self.box.streams(self.box.fed_by)
+        schema = out[OUT].schema.polars()
+        time, identity = self.stream.time, self.box.object
+        made = pl.DataFrame(schema=schema)
+        if self.events:
+            found = pl.concat(self.events)
+            found = found.with_columns(ids[found["slot"].to_numpy()].alias("object"))
+            found = found.sort("time", "object", "event", "fence")
+            columns = [
+                found["time"].cast(schema[time]).alias(time),
+                found["object"].alias(identity),
+                found["fence"],
+                _EVENTS[found["event"].to_numpy()].alias("event"),
+                found["since"].cast(schema[time]),
+            ]
+            if self.box.keep:
+                columns += values[found[_ROW].to_numpy()].get_columns()
+            made = pl.DataFrame(columns).select(list(schema))
+        told = sorted(self.rejects, key=lambda reject: reject[0])
+        kinds = out[REJECTS].schema.polars()
+        aside = pl.DataFrame(
+            [[reject[at] for reject in told] for at in range(len(kinds))],
+            schema={name: pl.Int64() if name == time else kind for name, kind in kinds.items()},
+            orient="col",
+        ).with_columns(pl.col(time).cast(kinds[time]))
+        return {OUT: made, REJECTS: aside}

@@ -1,0 +1,123 @@
+"""Loaded relations: complete before the first tuple, looked at again, the same on replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import arterial as art
+from arterial.connectors.source import Ask, Part, Progress
+from arterial.errors import DataError, NetworkError
+from arterial.network.schema import Schema
+from arterial.network.train import BEGIN, END
+
+PLACES = {"place": str, "zone": int}
+SCHEMA = Schema.of({"place": str, "deleted": bool, "zone": int, "loaded": int})
+
+
+def network() -> art.Network:
+    net = art.Network("rooms")
+    places = net.loaded_relation("places", PLACES, key="place")
+    reports = net.source("reports", {"time": int, "place": str})
+    reports.group_by("place").read_relation("placed", places).output("out")
+    return net
+
+
+REPORTS = [{"time": t, "place": place} for t, place in ((-5, "a"), (1, "b"), (2, "c"), (9, "a"))]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame", "list"])
+def test_rows_hold_from_the_beginning_of_time(tmp_path: Path, kind: str) -> None:
+    rows = pl.DataFrame({"place": ["a", "b"], "zone": [1, 2]})
+    given: Any = {"frame": rows, "list": rows.to_dicts()}.get(kind, tmp_path / f"places.{kind}")
+    if kind == "csv":
+        rows.write_csv(given)
+    elif kind == "parquet":
+        rows.write_parquet(given)
+    out = art.collect(network(), reports=REPORTS, places=given)["out"].sort("time")
+    assert out["zone"].to_list() == [1, 2, None, 1]
+
+
+def test_the_streams_of_timestamps(tmp_path: Path) -> None:
+    (tmp_path / "places.csv").write_text("place,zone\na,1\n")
+    net = art.Network("rooms")
+    places = net.loaded_relation("places", PLACES, key="place", time="timestamp")
+    reports = net.source("reports", {"time": "timestamp", "place": str})
+    reports.group_by("place").read_relation("placed", places).output("out")
+    frame = pl.DataFrame({"time": pl.Series([0, -(10**15)]).cast(pl.Datetime("us")), "place": ["a", "a"]}).sort("time")
+    assert art.collect(net, reports=frame, places=tmp_path / "places.csv")["out"]["zone"].to_list() == [1, 1]
+
+
+def bound(path: Path, folder: Path, refresh: Any = "10 s") -> art.TableSource:
+    return art.FileTable(path=path, refresh=refresh).bind("places", SCHEMA, "loaded", folder)
+
+
+def all_of(source: art.TableSource, before: Progress, after: Progress) -> list[tuple[Any, ...]]:
+    return sorted(row for i in range(3) for row in source.read(before, after, Part(i, 3)).rows())
+
+
+def test_a_change_holds_from_the_first_instant_that_was_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "places.csv"
+    path.write_text("place,zone\na,1\nb,2\nc,3\n")
+    source = bound(path, tmp_path)
+    steps = [source.begin()]
+    steps.append(source.plan(steps[-1], Ask(100.0, 10, BEGIN)))
+    assert [row[:3] for row in all_of(source, *steps)] == [("a", False, 1), ("b", False, 2), ("c", False, 3)]
+    steps.append(source.plan(steps[-1], Ask(101.0, 10, 50)))
+    assert (steps[-1].through, all_of(source, *steps[-2:])) == (50, [])
+    path.write_text("place,zone\na,1\nb,7\nd,4\n")
+    assert source.plan(steps[-1], Ask(105.0, 10, 50)) == steps[-1]  # it is not time to look yet
+    steps.append(source.plan(steps[-1], Ask(111.0, 10, 60)))
+    expected = [("b", False, 7, 51), ("c", True, 3, 51), ("d", False, 4, 51)]
+    assert (steps[-1].through, all_of(source, *steps[-2:])) == (60, expected)
+    path.write_text("place,zone\na,oops\n")  # cannot be read: the old rows hold
+    assert source.plan(steps[-1], Ask(130.0, 10, 60)) == steps[-1]
+    path.unlink()
+    assert source.plan(steps[-1], Ask(150.0, 10, 60)) == steps[-1]
+    assert all_of(source, *steps[-2:]) == expected  # a step that is run again loads what it loaded
+    path.write_text("place,zone\na,1\nb,7\nd,4\n")
+    again = bound(path, tmp_path)
+    assert again.plan(steps[-1], Ask(200.0, 10, 60)) == steps[-1]  # written again, and the same
+    assert again.plan(steps[-1], Ask(300.0, 10, END)).through == END
+
+
+def test_a_run_sees_the_change(tmp_path: Path) -> None:
+    path = tmp_path / "places.csv"
+    path.write_text("place,zone\na,1\n")
+
+    class Slow(art.MemorySource):
+        def plan(self, before: Progress, ask: Ask) -> Progress:
+            if before.position["train"] == 1:
+                path.write_text("place,zone\na,22\n")
+            return super().plan(before, ask)
+
+    trains = [art.Train(pl.DataFrame({"time": [t], "place": ["a"]}), t) for t in (1, 2, 3)]
+    table = art.FileTable(path=path, refresh="1 us")
+    out = art.collect(network(), reports=Slow(trains), places=table)["out"]
+    assert out.sort("time")["zone"].to_list() == [1, 22, 22]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "does not exist"),
+        ("place\na\n", "the column 'zone' is missing; it has: place"),
+        ("place,zone\na,x\n", "line 2: zone is 'x', expected int64"),
+        ("place,zone\na,1\na,2\n", "line 3: the key a comes a second time"),
+    ],
+)
+def test_half_a_table_is_refused(tmp_path: Path, text: str | None, said: str) -> None:
+    if text is not None:
+        (tmp_path / "places.csv").write_text(text)
+    with pytest.raises(DataError, match=said):
+        art.collect(network(), reports=REPORTS, places=tmp_path / "places.csv")
+
+
+def test_what_cannot_be_drawn() -> None:
+    with pytest.raises(NetworkError, match="must not have a column 'loaded'"):
+        art.Network("n").loaded_relation("r", {"a": int, "loaded": int}, key="a")
+    with pytest.raises(NetworkError, match="expected int or 'timestamp'"):
+        art.Network("n").loaded_relation("r", {"a": int, "b": int}, key="a", time=str)
