@@ -110,7 +110,7 @@ def test_a_csv_file_in_and_csv_files_out(reports: Path, tmp_path: Path) -> None:
         file.write("100,three,1,120\n")
     done = _arterial("run", EXAMPLE, "-s", "reports.csv", "-o", "out", "-f", "csv", "--merge", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "done: 2,000 tuples in" in done.stderr
+    assert "finished: 2,000 tuples in" in done.stderr
     assert "reports.csv: 1 line(s) were set aside" in done.stderr
     assert (tmp_path / "out" / "alerts.csv").read_text().startswith("vehicle,time,peak,reports\n")
 
@@ -132,7 +132,7 @@ def test_a_local_run_can_be_repeated(reports: Path, tmp_path: Path) -> None:
     ]
     done = _arterial(*words, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "done: 12,000 tuples in, 285 out; outputs are in out" in done.stderr
+    assert "finished: 12,000 tuples in, 285 out; outputs are in out" in done.stderr
     first = (tmp_path / "out" / "alerts.csv").read_bytes()
     assert pl.read_csv(first).height == 285
     (tmp_path / "out" / "alerts" / "part-000000009-000.csv").write_text("of an earlier run\n")

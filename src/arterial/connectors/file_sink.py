@@ -17,7 +17,7 @@ from arterial.connectors.sink import Delivery, Sink
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
-from arterial.storage.place import put_in_place
+from arterial.storage.place import put_in_place, remove
 
 FORMATS = ("parquet", "csv")
 _PART = re.compile(r"part-\d{9}-\d{3}\.(parquet|csv)")
@@ -59,6 +59,13 @@ class FileSink(Sink):
         """Merge the parts, if that is wanted."""
         if self.merge:
             put_tuples(self._merged, self.read(), self.format)
+
+    def start_over(self) -> None:
+        """Remove the parts, and the file that they were merged into."""
+        for part in part_files(Path(self.folder)):
+            remove(part)
+        if self.merge:
+            remove(self._merged)
 
     def read(self) -> pl.DataFrame:
         """All tuples that were written so far."""

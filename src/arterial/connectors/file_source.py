@@ -116,6 +116,10 @@ class FileSource(Source):
             offset += rows
         return pl.concat(frames) if frames else self.schema.empty()
 
+    def share(self, progress: Progress) -> float | None:
+        """The share of the rows."""
+        return 1.0 if progress.through == END else progress.position["row"] / max(1, sum(self.rows))
+
     def waiting(self, progress: Progress, now: float) -> int | None:
         """All rows that are not read yet, or those that are due."""
         begins, times = _open_index(self.index)

@@ -15,7 +15,7 @@ import polars as pl
 from arterial.connectors.file_sink import FileSink
 from arterial.connectors.file_source import FileSource
 from arterial.engine.host.inprocess import InProcess
-from arterial.errors import MachineError
+from arterial.errors import MachineError, RunError
 from arterial.network.box import SIGN, Stream
 from arterial.network.network import NetworkValue
 from arterial.network.schema import Type
@@ -113,11 +113,26 @@ def sources_for_spark(network: NetworkValue, inputs: Mapping[str, Input], folder
         folder.mkdir(parents=True, exist_ok=True)
         for number, (name, rows) in enumerate(source_rows(network, inputs).items()):
             path = folder / f"{number:02d}.parquet"
-            put_in_place(path, rows.write_parquet)
+            if not path.exists():
+                put_in_place(path, rows.write_parquet)
+            elif not _read_kept(path).equals(rows):
+                raise RunError(
+                    f"{name}: its file has changed since the run of the checkpoint {folder.parent} began. Restore it, "
+                    "give a new folder as --checkpoint, or use --force to start over."
+                )
             made[name] = FileSource(path)
     except OSError as fault:
         raise MachineError(f"{folder}: cannot be written: {fault.strerror or fault}") from None
     return made
+
+
+def _read_kept(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except pl.exceptions.PolarsError as broken:
+        raise RunError(
+            f"{path}: is damaged ({str(broken).splitlines()[0]}). Delete it: it is made again from the file behind it."
+        ) from None
 
 
 def last_instant(network: NetworkValue, inputs: Mapping[str, Input]) -> int:

@@ -33,7 +33,9 @@ def validate(
     first: int | None = typer.Option(
         None, "--from", metavar="SECOND", help="Judge answers from this second on; the input before still counts."
     ),
-    until: int | None = typer.Option(None, "--until", metavar="SECOND", help="Judge answers before this second."),
+    until: int | None = typer.Option(
+        None, "--until", metavar="SECOND", help="Judge answers before this second.", show_default="the end"
+    ),
     untimed: bool = typer.Option(
         False, "--untimed", help="Do not judge response times: the run was not paced by the clock."
     ),
