@@ -26,7 +26,7 @@ SOURCE = ROOT / "src" / "arterial"
 ROOMS = ("engine", "connectors", "storage", "network", "optimize")
 EVERYDAY = re.findall(
     r"\w+",
-    """application clean compile crossing csv daemon drawn drop error failed failures file folder hash hashing in
+    """application clean compile crossing csv daemon drawn drop error failed failures file finished folder hash hashing in
     inprocess java life local lock made memory optimize packed packing parser partitions place process processor reader
     serial session settings show spark started storage table texts tree troubles vectorised""",
 )
