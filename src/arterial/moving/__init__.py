@@ -1,4 +1,8 @@
-"""Continuous range and nearest-neighbour queries over moving objects (GPAC)."""
+"""Continuous range and nearest-neighbour queries over moving objects (GPAC).
+
+`gpac_in` and `gpac_knn` are boxes of a network. The rest runs queries without one: `SharedExecution` many queries over
+one grid, `Interpreter` queries of your own on the skeleton of GPAC, `Traffic` made-up objects to try them on.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,43 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from arterial.moving.boxes.gpac import gpac_in, gpac_knn
+    from arterial.moving.queries.events import MovingNearest, Report
+    from arterial.moving.queries.group_nearest import GpacGroup
+    from arterial.moving.queries.interpreter import Interpreter, net
+    from arterial.moving.shared.shared import SharedExecution
+    from arterial.moving.traffic import Traffic, TrafficSettings
 else:
+    # Where each name is defined. Imported when first used: the kernels alone need neither networks nor polars.
+    _PLACES = {
+        "GpacGroup": "arterial.moving.queries.group_nearest",
+        "Interpreter": "arterial.moving.queries.interpreter",
+        "MovingNearest": "arterial.moving.queries.events",
+        "Report": "arterial.moving.queries.events",
+        "SharedExecution": "arterial.moving.shared.shared",
+        "Traffic": "arterial.moving.traffic",
+        "TrafficSettings": "arterial.moving.traffic",
+        "gpac_in": "arterial.moving.boxes.gpac",
+        "gpac_knn": "arterial.moving.boxes.gpac",
+        "net": "arterial.moving.queries.interpreter",
+    }
 
     def __getattr__(name):
-        # Imported when first used: the kernels alone need neither networks nor polars.
-        if name in __all__:
-            from arterial.moving.boxes import gpac as pipeline
+        if name in _PLACES:
+            from importlib import import_module
 
-            return getattr(pipeline, name)
+            return getattr(import_module(_PLACES[name]), name)
         raise AttributeError(f"module 'arterial.moving' has no attribute {name!r}")
 
 
-__all__ = ["gpac_in", "gpac_knn"]
+__all__ = [
+    "GpacGroup",
+    "Interpreter",
+    "MovingNearest",
+    "Report",
+    "SharedExecution",
+    "Traffic",
+    "TrafficSettings",
+    "gpac_in",
+    "gpac_knn",
+    "net",
+]
