@@ -26,9 +26,10 @@ SOURCE = ROOT / "src" / "arterial"
 ROOMS = ("engine", "connectors", "storage", "network", "optimize")
 EVERYDAY = re.findall(
     r"\w+",
-    """application clean compile crossing csv daemon drawn drop error failed failures file finished folder hash hashing
-    in inprocess java life local lock made memory optimize packed packing parser partitions place process processor
-    reader serial session settings show spark started storage table texts tree troubles vectorised""",
+    """application clean compile crossing csv daemon damage drawn drop error failed failures file finished folder hash
+    hashing in inprocess java life local lock made memory optimize packed packing parser partitions place
+    process processor reader serial session settings show spark started storage table texts tree troubles
+    vectorised""",
 )
 
 BANNED = re.compile(

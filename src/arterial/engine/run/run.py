@@ -27,6 +27,7 @@ from arterial.engine.run.states import PAUSED, RUNNING
 from arterial.engine.run.statistics import Statistics
 from arterial.engine.run.status import RUN_FILE, StatusFile
 from arterial.engine.run.versions import check_successor, keep_network, kept_networks, offer
+from arterial.engine.spark.damage import check_logs
 from arterial.engine.spark.errors import as_run_error
 from arterial.engine.spark.frame_sink import FrameSink, frame_of
 from arterial.engine.spark.frame_source import FrameSource
@@ -78,6 +79,7 @@ def run(
         own = bind_sources(network, sources, folder)
         frames = {name: source for name, source in sources.items() if isinstance(source, FrameSource)}
         plan = plan_run(network, settings.shards or int(session.sparkContext.defaultParallelism), own, frames)
+        check_logs(folder.parent / "spark")
         made = check_manifest(folder, plan)
         keep_network(folder, made.version, network)
         ready = bind_sinks(network, sinks, folder)
