@@ -73,6 +73,7 @@ def test_damage_that_spark_finds_is_named() -> None:
     for text, said in (
         ("Checksum error: file:/c/spark/state/0/1/3_a.changelog at 0 exp: 1", "3_a.changelog has other content"),
         ("java.io.FileNotFoundException: File file:/c/spark/state/0/1/3_a.zip does not exist", "3_a.zip is missing"),
+        ("[STDS_FAILED_TO_READ_OPERATOR_METADATA] location=file:/c/spark/state/0 and", "spark/state/0 cannot be read"),
         ("[CANNOT_LOAD_STATE_STORE.X] file:/c/spark/state/0/1/3_a.zip, EOF", "3_a.zip cannot be read"),
     ):
         assert said in str(found_by_spark(text))

@@ -22,7 +22,7 @@ _NEEDED = 2
 
 _CHANGED = re.compile(r"Checksum error: (?:file:)?(/\S+)")
 _MISSING = re.compile(r"(?:FileNotFoundException|NoSuchFileException): (?:File )?(?:file:)?(/\S+)")
-_STATE_FILE = re.compile(r"(?:file:)?(/\S+/state/\d+/[^\s,;'\"]+)")
+_STATE_FILE = re.compile(r"(?:file:)?(/\S+/state/\d+[^\s,;'\"]*)")
 _STATE_SIGNS = ("CANNOT_LOAD_STATE_STORE", "STATE_STORE", "STDS_FAILED_TO_READ", "_metadata", "changelog")
 
 
