@@ -29,7 +29,6 @@ LEFT_OUT = {
 # What is added to a command so that it takes seconds.
 SCALED_DOWN = {
     "arterial linear-road simulate": "--seconds 60 --density 0.05",
-    "arterial linear-road history": "--days 2",
 }
 
 

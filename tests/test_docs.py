@@ -24,7 +24,7 @@ ROOTS = ("src", "tests", "docs", "examples", "benchmarks")
 # A dotted name of the package: arterial.x.y, with what stands in it: arterial.x.y.Name.
 DOTTED = re.compile(r"\barterial(?:\.\w+)+")
 # Files that the documents tell the reader to make.
-YOURS = ("speeding.py", "file.py", "file.md")
+YOURS = ("speeding.py", "system.py", "file.py", "file.md")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

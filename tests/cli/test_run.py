@@ -85,15 +85,22 @@ def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path) -> None:
             time.sleep(0.05)
         os.kill(process.pid, signal.SIGINT)
         lines, errors = process.communicate(timeout=200)
-    assert process.returncode == 0, errors
+    assert process.returncode == 130, errors
     assert "Traceback" not in errors
     before = json.loads(lines.splitlines()[-1])
+    assert before["state"] == "stopped"
+    assert _arterial("status", "out", folder=tmp_path).returncode == 3
     assert 0 < before["step"] < 30
     assert not (tmp_path / "out" / "alerts.parquet").exists()
     done = _arterial(*words, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     after = json.loads(done.stdout.splitlines()[-1])
-    assert before["tuples_in"] + after["tuples_in"] == 12_000
+    assert before["tuples_in"] + after["tuples_in"] == after["total"]["in"]["reports"] == 12_000
+    assert after["state"] == "finished"
+    again = _arterial(*words[:-1], folder=tmp_path)
+    assert again.returncode == 0
+    assert "already finished, 12,000 tuples in, 285 out, at 2" in again.stderr
+    assert "starting Spark" not in again.stderr
     alerts = pl.read_parquet(tmp_path / "out" / "alerts.parquet")
     assert alerts.height == 285
     assert (
