@@ -5,10 +5,7 @@ python examples/group_nearest.py
 
 from __future__ import annotations
 
-from arterial.moving.queries.events import Report
-from arterial.moving.queries.group_nearest import GpacGroup
-from arterial.moving.queries.interpreter import Interpreter, net
-from arterial.moving.traffic import Traffic, TrafficSettings
+from arterial.moving import GpacGroup, Interpreter, Report, Traffic, TrafficSettings, net
 
 FRIENDS = [(-400.0, 0.0), (300.0, 250.0), (100.0, -350.0)]
 FASTEST = 36.0

@@ -2,7 +2,7 @@
 
     python examples/nearest_to_ambulance.py [DATA]
 
-DATA is any Linear Road data set; without it five minutes of one expressway are simulated first.
+DATA is the folder of a simulated data set; without it five minutes of one expressway are simulated first.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from arterial.linearroad.data.dataset import open_data
-from arterial.moving.queries.events import MovingNearest
-from arterial.moving.shared.shared import SharedExecution
+from arterial.moving import MovingNearest, SharedExecution
 
 REPORT_SECONDS = 30
 LANE_FEET = 12.0
@@ -26,7 +24,7 @@ EXPRESSWAY_FEET = 10 * 5280.0
 
 def main(data: Path) -> None:
     """Follow the vehicle that is on the road for longest, and tell who is near."""
-    reports = pl.DataFrame(open_data(data).read(0, 1 << 30)).filter(pl.col("type") == 0)
+    reports = pl.read_parquet(data / "events" / "*.parquet").filter(pl.col("type") == 0).sort("time", "vid")
     ambulance = reports.group_by("vid").len().sort("len", "vid", descending=[True, False])["vid"][0]
     print(f"{reports['vid'].n_unique():,} vehicles; vehicle {ambulance} is the ambulance")
     engine = SharedExecution(timeout=REPORT_SECONDS + 1)

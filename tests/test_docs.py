@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import arterial.boxes
+import arterial.moving.boxes.fences
 import arterial.moving.boxes.gpac
-import arterial.moving.boxes.fences  # noqa: F401  (defining a box registers it)
 import arterial.moving.boxes.moving_queries  # noqa: F401  (defining a box registers it)
 from arterial.network.box import Box
 
@@ -25,7 +25,7 @@ ROOTS = ("src", "tests", "docs", "examples", "benchmarks")
 # A dotted name of the package: arterial.x.y, with what stands in it: arterial.x.y.Name.
 DOTTED = re.compile(r"\barterial(?:\.\w+)+")
 # Files that the documents tell the reader to make.
-YOURS = ("speeding.py", "file.py", "file.md")
+YOURS = ("speeding.py", "system.py", "file.py", "file.md")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -169,3 +169,8 @@ def test_an_error_names_the_line_once() -> None:
 
 def _shown(path: Path) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def test_a_wrong_delay_names_the_line() -> None:
+    with pytest.raises(NetworkError, match=r"did you mean Delay\(1, 5\)\? \(drawn at .*test_drawing.py:\d+\)"):
+        Delay(5, 1)

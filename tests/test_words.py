@@ -26,10 +26,10 @@ SOURCE = ROOT / "src" / "arterial"
 ROOMS = ("engine", "connectors", "storage", "network", "optimize")
 EVERYDAY = re.findall(
     r"\w+",
-    """application clean compile crossing csv daemon drawn drop error failed failures file find folder format hash
-    hashing http in inprocess java json life local lock made memory optimize packed packing parser partitions place
-    postgres process processor reader reading rules serial session settings show spark sqlite started storage table
-    texts tree troubles vectorised""",
+    """application clean compile crossing csv daemon damage drawn drop error failed failures file find finished folder
+    format hash hashing http in inprocess java json life local lock made memory optimize packed packing parser
+    partitions place postgres process processor reader reading rules serial session settings show spark sqlite
+    started storage table texts tree troubles vectorised""",
 )
 
 BANNED = re.compile(

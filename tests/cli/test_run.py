@@ -117,15 +117,22 @@ def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path) -> None:
             time.sleep(0.05)
         os.kill(process.pid, signal.SIGINT)
         lines, errors = process.communicate(timeout=200)
-    assert process.returncode == 0, errors
+    assert process.returncode == 130, errors
     assert "Traceback" not in errors
     before = json.loads(lines.splitlines()[-1])
+    assert before["state"] == "stopped"
+    assert _arterial("status", "out", folder=tmp_path).returncode == 3
     assert 0 < before["step"] < 30
     assert not (tmp_path / "out" / "alerts.parquet").exists()
     done = _arterial(*words, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     after = json.loads(done.stdout.splitlines()[-1])
-    assert before["tuples_in"] + after["tuples_in"] == 12_000
+    assert before["tuples_in"] + after["tuples_in"] == after["total"]["in"]["reports"] == 12_000
+    assert after["state"] == "finished"
+    again = _arterial(*words[:-1], folder=tmp_path)
+    assert again.returncode == 0
+    assert "already finished, 12,000 tuples in, 285 out, at 2" in again.stderr
+    assert "starting Spark" not in again.stderr
     alerts = pl.read_parquet(tmp_path / "out" / "alerts.parquet")
     assert alerts.height == 285
     assert (
@@ -142,7 +149,7 @@ def test_a_csv_file_in_and_csv_files_out(reports: Path, tmp_path: Path) -> None:
         file.write("100,three,1,120\n")
     done = _arterial("run", EXAMPLE, "-s", "reports.csv", "-o", "out", "-f", "csv", "--merge", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "done: 2,000 tuples in" in done.stderr
+    assert "finished: 2,000 tuples in" in done.stderr
     assert "reports.csv: 1 line(s) were set aside" in done.stderr
     assert (tmp_path / "out" / "alerts.csv").read_text().startswith("vehicle,time,peak,reports\n")
 
@@ -164,7 +171,7 @@ def test_a_local_run_can_be_repeated(reports: Path, tmp_path: Path) -> None:
     ]
     done = _arterial(*words, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "done: 12,000 tuples in, 285 out; outputs are in out" in done.stderr
+    assert "finished: 12,000 tuples in, 285 out; outputs are in out" in done.stderr
     first = (tmp_path / "out" / "alerts.csv").read_bytes()
     assert pl.read_csv(first).height == 285
     (tmp_path / "out" / "alerts" / "part-000000009-000.csv").write_text("of an earlier run\n")

@@ -160,7 +160,11 @@ def test_speed(cars: Path) -> None:
         (["SELECT kind FROM S", "--from", "{cars}", "--x", "Xx"], DataError, "--x Xx: there is no such column"),
         (["SELECT kind FROM S", "--from", "{cars}", "--timeout", "soon"], ArterialError, "--timeout"),
         (["SELECT kind FROM S", "--from", "{cars}", "--timeout", "0"], RunError, "more than 0"),
-        (["SELECT kind FROM S", "--from", "{cars}", "--speed", "0"], RunError, "--speed must be more than 0"),
+        (
+            ["SELECT kind FROM S", "--from", "{cars}", "--speed", "0"],
+            ArterialError,
+            "--speed must be a number above 0 or .max.",
+        ),
         (["SELECT kind FROM S", "--from", "{cars}", "--area", "A"], RunError, "expected NAME=x1,y1,x2,y2"),
         (
             ["SELECT kind FROM S GPAC-IN A", "--from", "{cars}", "--area", "A=1,2"],

@@ -20,7 +20,7 @@ PLAIN_SECONDS = 5.0
 
 
 class Bar:
-    """What, how far, how fast, until when; without an end if the total is not known.
+    """What, at which event time, how far, how fast, how long still; without an end if the total is not known.
 
     >>> with Bar("counting", total=2, unit="steps", quiet=True) as bar:
     ...     bar.advance(1)
@@ -29,23 +29,26 @@ class Bar:
     2.0
     """
 
-    def __init__(self, what: str, *, total: float | None, unit: str, quiet: bool = False) -> None:
-        self.what, self.total, self.unit, self.done = what, total, unit, 0.0
+    def __init__(self, what: str, *, total: float | None, unit: str, quiet: bool = False, done: float = 0.0) -> None:
+        self.what, self.total, self.unit, self.done = what, total, unit, done
+        self._before = done
+        self._at: object = None
         self._started = self._said = time.monotonic()
         self._live: Progress | None = None
         self._quiet = quiet
         console = Console(stderr=True)
         if console.is_terminal and not quiet:
             self._live = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 TaskProgressColumn(),
+                TextColumn("{task.fields[at]}", markup=False),
                 TextColumn("{task.fields[rate]}"),
                 TimeElapsedColumn(),
                 TimeRemainingColumn(),
                 console=console,
             )
-            self._task = self._live.add_task(what, total=total, rate="")
+            self._task = self._live.add_task(what, total=total, completed=int(done), rate="", at="")
 
     def __enter__(self) -> Bar:
         if self._live:
@@ -64,23 +67,42 @@ class Bar:
         """Say that `amount` more of the total is done."""
         self.to(self.done + amount)
 
-    def to(self, done: float) -> None:
-        """Say that `done` of the total is done."""
-        self.done = done
+    def to(self, done: float, at: object = None) -> None:
+        """Say that `done` of the total is done, and event time is `at`."""
+        self.done, self._at = done, at
         if self._live:
-            self._live.update(self._task, completed=done, rate=self._rate())
+            shown = "" if at is None else f"at {at}"
+            self._live.update(self._task, completed=done, rate=self._rate(), at=shown)
         elif time.monotonic() - self._said >= PLAIN_SECONDS:
             self._said = time.monotonic()
             self._say()
 
-    def _rate(self) -> str:
+    def _a_second(self) -> float:
         seconds = time.monotonic() - self._started
-        return f"{self.done / seconds:,.0f} {self.unit}/s" if seconds > 0 else ""
+        return (self.done - self._before) / seconds if seconds > 0 else 0.0
+
+    def _rate(self) -> str:
+        return f"{self._a_second():,.0f} {self.unit}/s"
 
     def _say(self) -> None:
         if not self._quiet:
-            of, share = "", ""
+            of, share, left = "", "", ""
             if self.total is not None:
                 of, share = f" of {self.total:,.0f}", f" ({100 * self.done / max(self.total, 1):.0f} %)"
-            sys.stderr.write(f"{self.what}: {self.done:,.0f}{of} {self.unit}{share}, {self._rate()}\n")
+                if self.done < self.total and (rate := self._a_second()):
+                    left = f", {in_words((self.total - self.done) / rate)} left"
+            at = "" if self._at is None else f", at {self._at}"
+            sys.stderr.write(f"{self.what}: {self.done:,.0f}{of} {self.unit}{share}{at}, {self._rate()}{left}\n")
             sys.stderr.flush()
+
+
+def in_words(seconds: float) -> str:
+    """A span of time, as people say it.
+
+    >>> in_words(4.2), in_words(187), in_words(7500)
+    ('4 s', '3 min', '2 h 5 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import json
-import signal
-import sys
-import time
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
 
 from arterial.cli.network import NETWORK_HELP, load_network
 from arterial.errors import RunError, near
@@ -24,9 +17,6 @@ if TYPE_CHECKING:
     from arterial.engine.run.life import Run
     from arterial.engine.run.settings import Settings
     from arterial.network.network import NetworkValue
-
-REFRESH_SECONDS = 0.5
-PLAIN_SECONDS = 5.0
 
 
 def run(
@@ -63,11 +53,8 @@ def run(
         help="The folder in which the run keeps its position and state.",
         show_default="OUT/checkpoint",
     ),
-    speed: float | None = typer.Option(
-        None,
-        "--speed",
-        help="How fast tuples are read: 1 is real time, 10 ten times faster.",
-        show_default="as fast as possible",
+    speed: str = typer.Option(
+        "max", "--speed", help="How fast tuples are read: 1 is real time, 10 ten times faster, max does not wait."
     ),
     timezone: str | None = typer.Option(
         None, "--timezone", help="Where times without a zone are from, as in Europe/Berlin.", show_default="UTC"
@@ -85,18 +72,30 @@ def run(
         False, "--set-aside", help="Set aside the tuples that a box fails on, and go on; otherwise the run stops there."
     ),
     master: str | None = typer.Option(None, "--master", help="The Spark master.", show_default="local[*]"),
+    force: bool = typer.Option(
+        False, "--force", help="Start over: remove the checkpoint and the outputs that an earlier run left."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print statistics as lines of JSON, one a second."),
 ) -> None:
     """Run a network over files until they end, or until Ctrl-C; the same command goes on where it stopped.
 
+    Exit codes: 0 finished, 1 failed, 3 stopped (the same command goes on), 130 stopped by Ctrl-C.
+
     Example: arterial run examples/speeding.py:net --source reports=reports.parquet --out alerts
     """
+    from arterial.cli.outcome import say_finished, see_through
     from arterial.connectors.file_sink import FileSink
+    from arterial.connectors.pace import MAX, parse_speed
     from arterial.engine.host.failures import FAIL, SET_ASIDE
+    from arterial.engine.run.finished import finished, start_over
+    from arterial.engine.run.run import run as start
     from arterial.engine.run.settings import TRAIN_SIZE, Settings
+    from arterial.engine.spark.session import spark_session
 
     value = load_network(network)
-    sources = _sources(value, source, speed=speed, timezone=timezone, time_unit=time_unit, until=until)
+    pace = parse_speed(speed)
+    paced = None if pace == MAX else pace
+    sources = _sources(value, source, speed=paced, timezone=timezone, time_unit=time_unit, until=until)
     position = out / "local" if local else checkpoint or out / "checkpoint"
     named = _sinks(value, sink, position, as_json)
     usual: dict[str, Sink] = {
@@ -109,40 +108,25 @@ def run(
     if local:
         if checkpoint or master:
             raise RunError("--local keeps no checkpoint and needs no Spark; leave out --checkpoint and --master")
-        running, stopped = _run_locally(value, sources, sinks, out, settings, as_json)
-    else:
-        running, stopped = _run_on_spark(value, sources, sinks, position, settings, master, as_json)
-    _print_end(running, out if usual else None, stopped, as_json, resumes=not local)
-
-
-def _run_on_spark(
-    network: NetworkValue,
-    sources: dict[str, Source],
-    sinks: dict[str, Sink],
-    checkpoint: Path,
-    settings: Settings,
-    master: str | None,
-    as_json: bool,
-) -> tuple[Run, bool]:
-    from arterial.engine.run.run import run as start
-    from arterial.engine.spark.session import spark_session
-
-    session = spark_session(f"arterial {network.name}", master=master)
+        running = _start_locally(value, sources, sinks, out, settings)
+        see_through(running, out if usual else None, as_json=as_json, resumes=False)
+        return
+    if force:
+        start_over(position, sinks)
+    elif (status := finished(position, value, sources)) is not None:
+        say_finished(status, as_json)
+        return
+    session = spark_session(f"arterial {value.name}", master=master)
     try:
-        running = start(network, sources, sinks, checkpoint, settings, spark=session)
-        return running, _watch(running, as_json)
+        running = start(value, sources, sinks, position, settings, spark=session)
+        see_through(running, out if usual else None, as_json=as_json, resumes=True)
     finally:
         session.stop()
 
 
-def _run_locally(
-    network: NetworkValue,
-    sources: dict[str, Source],
-    sinks: dict[str, Sink],
-    out: Path,
-    settings: Settings,
-    as_json: bool,
-) -> tuple[Run, bool]:
+def _start_locally(
+    network: NetworkValue, sources: dict[str, Source], sinks: dict[str, Sink], out: Path, settings: Settings
+) -> Run:
     """Replace what an earlier local run wrote; never what belongs to a checkpoint."""
     import shutil
 
@@ -157,8 +141,7 @@ def _run_locally(
     for name, sink in sinks.items():
         if isinstance(sink, FileSink) and sink.folder == out / name:
             clear(out / name, name)
-    running = run_locally(network, sources, sinks, kept, settings, temporary=not point_names(network))
-    return running, _watch(running, as_json)
+    return run_locally(network, sources, sinks, kept, settings, temporary=not point_names(network))
 
 
 def control(
@@ -250,86 +233,3 @@ def _bindings(network: NetworkValue, given: list[str]) -> dict[str, str]:
     if missing := [name for name in names if name not in bound]:
         raise RunError(f"network {network.name!r}: give --source {missing[0]}=PATH")
     return bound
-
-
-def _watch(running: Run, as_json: bool) -> bool:
-    """Show its progress until it is over; whether it was stopped by a signal."""
-    said = running.notices
-    for notice in said:
-        sys.stderr.write(notice + "\n")
-    asked: list[int] = []
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        asked.append(number)
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    console = Console(stderr=True)
-    try:
-        if console.is_terminal and not as_json:
-            with Live(console=console, refresh_per_second=4) as live:
-                _wait(running, asked, lambda: live.update(_table(running.statistics.describe())), REFRESH_SECONDS)
-        elif as_json:
-            _wait(running, asked, lambda: print(json.dumps(running.statistics.describe()), flush=True), 1.0)
-        else:
-            _wait(running, asked, lambda: _say(running), PLAIN_SECONDS)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    for notice in running.notices:
-        if notice not in said:
-            sys.stderr.write(notice + "\n")
-    return bool(asked)
-
-
-def _wait(running: Run, asked: list[int], show: Any, every: float) -> None:
-    shown = time.monotonic()
-    while not running.wait(0.1):
-        if asked:
-            running.stop(0.0 if len(asked) > 1 else 60.0)
-        if time.monotonic() - shown >= every:
-            shown = time.monotonic()
-            show()
-    show()
-
-
-def _say(running: Run) -> None:
-    said = running.statistics.describe()
-    sys.stderr.write(
-        f"step {said['step']}: {said['tuples_in']:,} tuples in, {said['tuples_out']:,} out, "
-        f"{said['tuples_per_second']:,}/s, delay {said['delay']:.2f} s\n"
-    )
-    sys.stderr.flush()
-
-
-def _table(said: dict[str, Any]) -> Table:
-    title = (
-        f"{said['network']}: step {said['step']}, {said['tuples_in']:,} tuples in, {said['tuples_per_second']:,}/s, "
-        f"{said['step_seconds']:.2f} s a step, delay {said['delay']:.2f} s"
-    )
-    table = Table("box", "kind", title=title)
-    for column in ("in", "out", "selectivity", "µs/tuple"):
-        table.add_column(column, justify="right")
-    for name, box in said["boxes"].items():
-        selectivity, cost = box["selectivity"], box["microseconds_per_tuple"]
-        table.add_row(
-            name,
-            box["kind"],
-            f"{box['in']:,}",
-            f"{box['out']:,}",
-            "" if selectivity is None else f"{selectivity:.3g}",
-            "" if cost is None else f"{cost:.3g}",
-        )
-    return table
-
-
-def _print_end(running: Run, out: Path | None, stopped: bool, as_json: bool, resumes: bool) -> None:
-    said = running.statistics.describe()
-    aside = f", {said['set_aside']:,} set aside ({running.checkpoint}/arterial/rejects)" if said["set_aside"] else ""
-    if stopped and not running.ended:
-        then = "goes on from there" if resumes else "begins from the start"
-        text = f"stopped after step {said['step']}; the same command {then}"
-    else:
-        where = f"; outputs are in {out}" if out else ""
-        text = f"done: {said['tuples_in']:,} tuples in, {said['tuples_out']:,} out{aside}{where}"
-    if not as_json:
-        sys.stderr.write(text + "\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -58,7 +59,7 @@ def sql(
     rejects: Path | None = typer.Option(
         None, "--rejects", help="Write the rows that were set aside to this CSV file.", show_default="OUT.rejects.csv"
     ),
-    speed: float | None = typer.Option(None, "--speed", help="1: real time; 10: ten times faster; none: full speed."),
+    speed: str = typer.Option("max", "--speed", help="1 is real time, 10 ten times faster, max does not wait."),
     as_json: bool = typer.Option(False, "--json", help="Print updates and the verdict as lines of JSON."),
     explain: bool = typer.Option(False, "--explain", help="Show how the query would run, and stop."),
     graph: Path | None = typer.Option(None, "--graph", help="Draw the query's network to this .svg or .mmd, and stop."),
@@ -67,6 +68,9 @@ def sql(
     ),
     shards: int = typer.Option(0, "--shards", help="On Spark: how many shards; 0: as many as there are cores."),
     master: str | None = typer.Option(None, "--master", help="On Spark: the master.", show_default="local[*]"),
+    force: bool = typer.Option(
+        False, "--force", help="With --checkpoint: start over; remove what an earlier run left there."
+    ),
 ) -> None:
     """Run a continuous query: SELECT … FROM … WHERE … GROUP BY … GPAC-IN (…) GPAC-kNN (…).
 
@@ -78,6 +82,7 @@ def sql(
     Example: arterial sql "SELECT ObjectID FROM Cars WHERE kind = 'taxi' GPAC-kNN ('M', 5, 7)" --from Cars=cars.csv
     """
     from arterial.cli.sql_output import teller_for
+    from arterial.connectors.pace import MAX, parse_speed
     from arterial.moving.queries.space import Space
     from arterial.sql.catalog import Catalog
     from arterial.sql.compile import compile_sql
@@ -86,8 +91,7 @@ def sql(
     from arterial.sql.reading import Wishes
 
     started = time.perf_counter()
-    if speed is not None and not speed > 0:
-        raise RunError(f"--speed must be more than 0, got {speed:g}")
+    pace = parse_speed(speed)
     text = _text(query, file)
     asked = parse_query(text)
     files = _files(asked, sources, tables)
@@ -111,9 +115,13 @@ def sql(
         if checkpoint is None:
             from arterial.sql.live import run_here
 
-            answer = run_here(net.value, inputs, teller.told, train_size=teller.train_size, speed=speed)
+            answer = run_here(
+                net.value, inputs, teller.told, train_size=teller.train_size, speed=None if pace == MAX else pace
+            )
         else:
-            answer = _run_on_spark(net, inputs, teller, checkpoint, shards, master)
+            if pace != MAX:
+                raise RunError("--speed paces a query in this process; leave out --checkpoint, or --speed")
+            answer = _run_on_spark(net, inputs, teller, checkpoint, shards, master, force)
     aside = sum(len(one.rejects) for one in inputs.values())
     teller.verdict(answer, aside, time.perf_counter() - started)
 
@@ -323,15 +331,26 @@ def _tell_rejects(inputs: Mapping[str, Input], files: Mapping[str, tuple[Path, b
 
 
 def _run_on_spark(
-    net: Network, inputs: Mapping[str, Input], teller: Teller, checkpoint: Path, shards: int, master: str | None
+    net: Network,
+    inputs: Mapping[str, Input],
+    teller: Teller,
+    checkpoint: Path,
+    shards: int,
+    master: str | None,
+    force: bool,
 ) -> Answer:
     """Run it as a Spark streaming job; what it printed before a stop is in the answer, but not printed again."""
+    from arterial.cli.outcome import ending, leave, say_finished, stop_on_signals
+    from arterial.cli.sql_output import JsonTeller
+    from arterial.engine.run.finished import finished, start_over
     from arterial.engine.run.run import Settings
     from arterial.engine.run.run import run as start
     from arterial.engine.spark.session import spark_session
     from arterial.sql.draw import ANSWER
     from arterial.sql.live import Answer, Parts, WatchedParts, answer_stream, last_instant, sources_for_spark
 
+    if force:
+        start_over(checkpoint, {}, ANSWER, "inputs")
     stream, folder = answer_stream(net.value), checkpoint / ANSWER
     answer, parts = Answer(stream), Parts(folder, stream, last_instant(net.value, inputs))
     before = parts.new()
@@ -344,23 +363,24 @@ def _run_on_spark(
         teller.told(answer, changes)
 
     sources = sources_for_spark(net.value, inputs, checkpoint / "inputs")
-    session = spark_session("arterial sql", master=master)
-    try:
-        running = start(
-            net.value,
-            sources,
-            {ANSWER: WatchedParts(folder, after_step=tell)},
-            checkpoint,
-            Settings(shards),
-            spark=session,
-        )
+    if (status := finished(checkpoint, net.value, sources)) is not None:
+        if not isinstance(teller, JsonTeller):
+            say_finished(status, as_json=False)
+        answer.tuples = sum(status.tuples_in.values())
+        return answer
+    with stop_on_signals() as asked:
+        session = spark_session("arterial sql", master=master)
         try:
-            running.wait()
-        except KeyboardInterrupt:
-            running.stop()
-            raise
-        answer.tuples = int(running.statistics.describe()["tuples_in"])
-    finally:
-        session.stop()
+            sinks = {ANSWER: WatchedParts(folder, after_step=tell)}
+            running = start(net.value, sources, sinks, checkpoint, Settings(shards), spark=session)
+            while not running.wait(0.1):
+                if asked:
+                    running.stop()
+        finally:
+            session.stop()
+    answer.tuples = sum(running.status.tuples_in.values())
     tell()
+    if not running.ended:
+        sys.stderr.write(ending(running.status, resumes=True) + "\n")
+        leave(running.status, interrupted=signal.SIGINT in asked)
     return answer

@@ -28,7 +28,7 @@ def teller_for(net: Network, out: Path | None, as_json: bool, fractional: bool) 
 
     stream = answer_stream(net.value)
     if as_json:
-        return _Json(stream, out, fractional)
+        return JsonTeller(stream, out, fractional)
     if is_terminal():
         return _Screen(stream, out, fractional)
     return _Lines(stream, out, fractional)
@@ -109,7 +109,7 @@ class _Lines(Teller):
             sys.stdout.flush()
 
 
-class _Json(Teller):
+class JsonTeller(Teller):
     """Lines of JSON."""
 
     def show(self, answer: Answer, texts: pl.DataFrame) -> None:

@@ -78,6 +78,13 @@ class FileSink(Sink):
             with _writing(self._merged):
                 put_in_place(self._merged, lambda file: join(paths, self.format, schema, file))
 
+    def start_over(self) -> None:
+        """Remove the parts, and the file that they were merged into."""
+        for part in part_files(Path(self.folder)):
+            remove(part)
+        if self.merge:
+            remove(self._merged)
+
     def read(self) -> pl.DataFrame:
         """All tuples that were written so far."""
         assert self.schema is not None

@@ -54,6 +54,10 @@ class MemorySource(Source):
         """It can deliver by slot."""
         return True
 
+    def share(self, progress: Progress) -> float | None:
+        """The share of the trains."""
+        return progress.position["train"] / len(self.trains) if self.trains else 1.0
+
     def waiting(self, progress: Progress, now: float) -> int | None:
         """The tuples of the trains to come."""
         return sum(len(train) for train in self.trains[progress.position["train"] :])

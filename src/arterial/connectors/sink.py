@@ -54,3 +54,6 @@ class Sink(ABC):
 
     def finish(self) -> None:  # noqa: B027  (most sinks have nothing to do then)
         """The run has come to its end. Runs on the driver."""
+
+    def start_over(self) -> None:  # noqa: B027  (what is not a file of ours stays)
+        """Remove what an earlier run wrote, because the user said `--force`. Runs before `bind`, on the driver."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from arterial.network.schema import Schema
-from arterial.network.train import BEGIN, Train
+from arterial.network.train import BEGIN, END, Train
 
 Position = dict[str, Any]
 """Where a source is: what JSON can hold."""
@@ -110,6 +110,10 @@ class Source(ABC):
     def read_trains(self, span: Span, part: Part) -> Iterable[Train]:
         """The same as trains that follow each other: one, unless the source knows what length its boxes like best."""
         return [Train(self.read(span.before, span.after, part), span.after.through)]
+
+    def share(self, progress: Progress) -> float | None:
+        """How much of it is read, from 0 to 1, if it knows how much there is."""
+        return 1.0 if progress.through == END else None
 
     def waiting(self, progress: Progress, now: float) -> int | None:
         """How many tuples wait to be read, if it knows; the queue before the network."""

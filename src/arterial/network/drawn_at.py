@@ -38,17 +38,22 @@ def _located(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(*values, **named)
         except NetworkError as mistake:
-            if _MARK not in str(mistake) and (line := _user_line()):
-                mistake.args = (f"{mistake}{_MARK}{line})",)
+            if _MARK not in str(mistake) and (where := drawn_at()):
+                mistake.args = (f"{mistake}{where}",)
             raise
 
     return call
 
 
+def drawn_at() -> str:
+    """What an error of drawing ends with: " (drawn at file.py:12)"."""
+    return f"{_MARK}{line})" if (line := _user_line()) else ""
+
+
 def _user_line() -> str:
     """The innermost line outside of this package: "file.py:12"; empty if a command of ours drew the network."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith((_OURS, contextlib.__file__)):
+    while frame is not None and frame.f_code.co_filename.startswith((_OURS, contextlib.__file__, "<string>")):
         if frame.f_code.co_filename.startswith(_COMMANDS):
             return ""
         frame = frame.f_back

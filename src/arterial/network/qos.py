@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arterial.errors import NetworkError
+from arterial.network.drawn_at import drawn_at
 
 Graph = tuple[tuple[float, float], ...]
 """A piecewise-linear graph: points (x, utility) in the order of x."""
@@ -19,7 +20,10 @@ class Delay:
 
     def __post_init__(self) -> None:
         if not 0 <= self.good < self.zero:
-            raise NetworkError(f"expected delays 0 ≤ good < zero, got good={self.good!r}, zero={self.zero!r}")
+            order = f"; did you mean Delay({self.zero!r}, {self.good!r})?" if 0 <= self.zero < self.good else ""
+            raise NetworkError(
+                f"Delay: expected 0 ≤ good < zero, got good={self.good!r}, zero={self.zero!r}{order}{drawn_at()}"
+            )
 
     @property
     def graph(self) -> Graph:

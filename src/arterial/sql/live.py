@@ -15,7 +15,7 @@ import polars as pl
 from arterial.connectors.file_sink import FileSink
 from arterial.connectors.files.source import FileSource
 from arterial.engine.host.inprocess import InProcess
-from arterial.errors import DataError, MachineError
+from arterial.errors import MachineError, RunError
 from arterial.network.box import SIGN, Stream
 from arterial.network.network import NetworkValue
 from arterial.network.schema import Type
@@ -124,15 +124,24 @@ def sources_for_spark(network: NetworkValue, inputs: Mapping[str, Input], folder
         for number, (name, rows) in enumerate(source_rows(network, inputs).items()):
             path = folder / f"{number:02d}.parquet"
             put_if_absent(path, rows.write_parquet)
-            if not pl.read_parquet(path).equals(rows):
-                raise DataError(
-                    f"stream {name!r}: its rows are not those that the run with this checkpoint began with ({path}). "
-                    "Restore the file, or give another folder as checkpoint"
+            if not _read_kept(path).equals(rows):
+                raise RunError(
+                    f"{name}: its file has changed since the run of the checkpoint {folder.parent} began. Restore it, "
+                    "give a new folder as --checkpoint, or use --force to start over."
                 )
             made[name] = FileSource(path)
     except OSError as fault:
         raise MachineError(f"{folder}: cannot be written: {fault.strerror or fault}") from None
     return made
+
+
+def _read_kept(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except pl.exceptions.PolarsError as broken:
+        raise RunError(
+            f"{path}: is damaged ({str(broken).splitlines()[0]}). Delete it: it is made again from the file behind it."
+        ) from None
 
 
 def last_instant(network: NetworkValue, inputs: Mapping[str, Input]) -> int:

@@ -98,7 +98,7 @@ def test_a_finished_run_and_other_settings_are_refused(city: City, tmp_path: Pat
     with pytest.raises(RunError, match="profile was spec and is walmart"):
         LinearRoadRun(replace(options, profile="walmart"), spark=spark)
     finished(options, spark)
-    with pytest.raises(DataError, match="finished there already"):
+    with pytest.raises(DataError, match="already finished"):
         LinearRoadRun(options, spark=spark)
 
 

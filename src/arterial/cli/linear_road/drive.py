@@ -23,6 +23,9 @@ def drive(
     start_on: Path | None = typer.Option(
         None, help="Begin when this file appears. The connection of a TCP client counts, too."
     ),
+    start_file: Path | None = typer.Option(
+        None, help="Write here, before the first line, when second 0 was due, in seconds since 1970: the clock of Emit."
+    ),
     record: Path | None = typer.Option(None, help="Write here when each second was due and delivered (CSV)."),
     end_marker: bool = typer.Option(
         True, help="After the last tuple send the line #end (standard output and TCP), by which a receiver knows it."
@@ -65,6 +68,7 @@ def drive(
             replication=replication,
             record=recorded,
             start_on=start_on,
+            start_file=start_file,
             progress=bar.to,
         )
     out = sys.stderr if to == "-" else sys.stdout

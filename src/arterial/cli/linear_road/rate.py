@@ -26,7 +26,8 @@ def rate(
     system: str | None = typer.Option(
         None,
         help="Rate another system: a command that reads the driver's lines on its standard input and writes its "
-        "answers to {output}.",
+        "answers to {output}; {start} is a file with the driver's start, from which Emit counts "
+        "(docs/linear-road/judge.md).",
     ),
     json_output: bool = typer.Option(False, "--json", help="Print the rating as JSON."),
 ) -> None:
@@ -75,7 +76,11 @@ def rate(
 
 
 def _tell(outcome: dict[str, Any]) -> None:
+    from arterial.linearroad.rate.reasons import reasons
+
     verdict = "passes" if outcome["passed"] else "fails"
     worst = [times["worst"] for times in outcome.get("responses", {}).values() if times["answers"]]
     slowest = f", worst response {max(worst):.2f} s" if worst else ""
     typer.echo(f"L = {outcome['expressways']:g} {verdict}{slowest} ({outcome['made_of']})", err=True)
+    for line in reasons(outcome):
+        typer.echo(f"  {line}", err=True)

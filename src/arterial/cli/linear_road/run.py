@@ -47,11 +47,15 @@ def run(
 
     Interrupt it as you like: the same command continues where it stopped, and nothing is lost or doubled. The
     sender of live input then sends again, from the second that the run names, or from any before.
+
+    Exit codes: 0 finished, 1 failed, 3 stopped (the same command goes on), 130 stopped by Ctrl-C.
     """
+    from arterial.cli.outcome import ending, leave, say_finished, stop_on_signals
     from arterial.connectors.pace import parse_speed
     from arterial.connectors.rejects import set_aside
+    from arterial.engine.run.status import RUN_FILE
     from arterial.linearroad.application.live.input import is_live
-    from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear
+    from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear, finished
     from arterial.linearroad.data.clean_set import REJECTS_FILE
 
     factor = parse_speed(speed)
@@ -74,19 +78,27 @@ def run(
         basecredit,
         ftmin,
     )
-    running = LinearRoadRun(options)
-    for note in running.notes:
-        typer.echo(f"note: {note}", err=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with Bar("running", total=running.input.events, unit="events", quiet=json_output) as bar:
+    if (status := finished(options)) is not None:
+        if json_output:
+            typer.echo(json.dumps({"already_finished": True, **json.loads((out / RUN_FILE).read_text())}, indent=2))
+        else:
+            say_finished(status, as_json=False)
+        return
+    with stop_on_signals() as asked:
+        running = LinearRoadRun(options)
+        for note in running.notes:
+            typer.echo(f"note: {note}", err=True)
+        done = sum(running.engine.status.tuples_in.values())
+        with Bar("running", total=running.input.events, unit="events", quiet=json_output, done=done) as bar:
             while not running.wait(0.5):
-                bar.to(running.engine.statistics.tuples_in)
-            bar.to(running.engine.statistics.tuples_in)
-    except KeyboardInterrupt:
-        typer.echo("stopping after the current train; the same command continues from here", err=True)
-        running.stop()
-        raise
+                bar.to(sum(running.engine.status.tuples_in.values()), running.engine.statistics.event_time)
+                if asked:
+                    running.stop()
+                    break
+            bar.to(sum(running.engine.status.tuples_in.values()), running.engine.statistics.event_time)
+    if not running.ended:
+        typer.echo(ending(running.engine.status, resumes=True), err=True)
+        leave(running.engine.status, interrupted=signal.SIGINT in asked)
     figures = running.finish()
     if json_output:
         typer.echo(json.dumps(figures, indent=2))

@@ -33,9 +33,18 @@ def validate(
     first: int | None = typer.Option(
         None, "--from", metavar="SECOND", help="Judge answers from this second on; the input before still counts."
     ),
-    until: int | None = typer.Option(None, "--until", metavar="SECOND", help="Judge answers before this second."),
+    until: int | None = typer.Option(
+        None, "--until", metavar="SECOND", help="Judge answers before this second.", show_default="the end"
+    ),
     untimed: bool = typer.Option(
         False, "--untimed", help="Do not judge response times: the run was not paced by the clock."
+    ),
+    early: float = typer.Option(
+        0.0,
+        "--early",
+        min=0,
+        metavar="SECONDS",
+        help="By how much Emit may lie before its time, for a system whose clock began with the first line it read.",
     ),
     replicate: int = typer.Option(
         1, "--replicate", min=1, metavar="K", help="The run repeated the data K times, with disjoint vehicles and ids."
@@ -81,6 +90,7 @@ def validate(
             until=until,
             timed=not untimed,
             replicate=replicate,
+            early=early,
             spark=spark,
             progress=lambda share: bar.to(100 * share),
         )

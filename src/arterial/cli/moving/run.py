@@ -54,6 +54,9 @@ def run(
     rejects: Path | None = typer.Option(
         None, "--rejects", help="Where to put lines that are no events.", show_default="OUT.rejects.csv"
     ),
+    force: bool = typer.Option(
+        False, "--force", help="With --checkpoint: start over; remove what an earlier run left there."
+    ),
     json_output: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
 ) -> None:
     """Run range and nearest-neighbour queries over moving objects, and write every change of their answers.
@@ -63,12 +66,15 @@ def run(
 
     With --checkpoint it is a streaming job of Spark, which survives even a kill -9: repeat the command. Without, the
     same kernels run in this process. The updates are the same, byte for byte.
+
+    Exit codes: 0 finished, 1 failed, 3 stopped (the same command goes on), 130 stopped by Ctrl-C.
     """
+    from arterial.cli.outcome import say_finished
     from arterial.connectors.pace import parse_speed
     from arterial.connectors.rejects import set_aside
     from arterial.errors import DataError
     from arterial.moving.application.network import QueryOptions
-    from arterial.moving.application.run import RunOptions, finished
+    from arterial.moving.application.run import RunOptions, clear, finished, finished_status
     from arterial.moving.queries.space import Space
 
     if timeout is not None and not timeout > 0:
@@ -82,8 +88,12 @@ def run(
     summary: Summary
     if checkpoint is not None:
         options = RunOptions(events, out, checkpoint, rejects, queries, parse_speed(speed), train_size)
-        job = finished(options) or _on_spark(options, json_output)
-        summary = job
+        if force:
+            clear(options)
+        before = finished(options)
+        if before is not None and not json_output:
+            say_finished(finished_status(options), as_json=False)
+        summary = job = before or _on_spark(options, json_output)
     elif parse_speed(speed) != parse_speed("max"):
         raise DataError("--speed paces a run on Spark: give a folder as --checkpoint too, or leave it out.")
     else:
@@ -121,29 +131,31 @@ def _in_this_process(events: Path, out: Path, rejects: Path, queries: QueryOptio
 
 
 def _on_spark(options: RunOptions, quiet: bool) -> JobSummary:
+    from arterial.cli.exit_codes import INTERRUPTED, RESUMABLE
+    from arterial.cli.outcome import ending, stop_on_signals
     from arterial.cli.progress import Bar
     from arterial.engine.spark.session import spark_session
+    from arterial.moving.application.prepare import OBJECTS
     from arterial.moving.application.run import MovingRun
 
-    with Bar("reading", total=options.events.stat().st_size, unit="bytes", quiet=quiet) as bar:
-        running = MovingRun(options, progress=bar.advance)
-    if running.resumed and not quiet:
-        typer.echo("note: continued from its checkpoint", err=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with Bar("moving", total=running.events.reports, unit="reports", quiet=quiet) as bar:
-            while not running.wait(0.2):
-                bar.to(running.reports)
-            bar.to(running.reports)
-        if running.ended:
-            return running.finish()
-        typer.echo(
-            f"stopped after step {running.engine.statistics.step}; the same command goes on from there", err=True
-        )
-        raise typer.Exit
-    except KeyboardInterrupt:
-        typer.echo("stopping after the train at hand; the same command goes on from here", err=True)
-        running.stop()
-        raise
-    finally:
-        spark_session("moving").stop()
+    with stop_on_signals() as asked:
+        with Bar("reading", total=options.events.stat().st_size, unit="bytes", quiet=quiet) as bar:
+            running = MovingRun(options, progress=bar.advance)
+        if running.resumed and not quiet:
+            typer.echo("note: continued from its checkpoint", err=True)
+        try:
+            done = running.engine.status.tuples_in[OBJECTS]
+            with Bar("moving", total=running.events.reports, unit="reports", quiet=quiet, done=done) as bar:
+                while not running.wait(0.2):
+                    bar.to(running.engine.status.tuples_in[OBJECTS], running.event_time)
+                    if asked:
+                        running.stop()
+                        break
+                bar.to(running.engine.status.tuples_in[OBJECTS], running.event_time)
+            if running.ended:
+                return running.finish()
+        finally:
+            spark_session("moving").stop()
+    status = running.engine.status
+    typer.echo(ending(status, resumes=True), err=True)
+    raise typer.Exit(INTERRUPTED if signal.SIGINT in asked else RESUMABLE)

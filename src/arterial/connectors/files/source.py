@@ -164,6 +164,15 @@ class FileSource(Source):
         late = pieces_in(Path(self.folder)).read_late(first, last) if first < last and not part.index else None
         return [Train(tuples, span.after.through, late)]
 
+    def share(self, progress: Progress) -> float | None:
+        """The share of the rows, as far as it is known how many there are."""
+        if progress.through == END:
+            return 1.0
+        if self.follow:
+            return None
+        intake = self._intake()
+        return float(progress.position["row"]) / max(1, intake.index.rows + intake.rows_left())
+
     def waiting(self, progress: Progress, now: float) -> int | None:
         """About how many rows are not read yet, or are due."""
         intake = self._intake()

@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from arterial.engine.run.lock import LOCK_FILE, lock_checkpoint, note_owner
 from arterial.engine.run.run import Run
+from arterial.engine.run.status import Status
 from arterial.errors import ArterialError, MachineError, RunError
 from arterial.storage.place import put_in_place
 
@@ -34,6 +35,7 @@ class Application(ABC):
         self, folder: Path, checkpoint: Path, settings: Mapping[str, Any], *, place: str, otherwise: str
     ) -> None:
         self.folder, self.checkpoint = folder, checkpoint
+        self._noted = ""
         self._lock = _lock(folder)
         try:
             self.resumed = check_settings(folder, settings, place=place, otherwise=otherwise)
@@ -41,6 +43,7 @@ class Application(ABC):
                 write_json(folder / SETTINGS_FILE, settings)
             self._prepare_or_clear()
             self._run = self.start()
+            self._note()
         except BaseException:
             self.close()
             raise
@@ -68,8 +71,11 @@ class Application(ABC):
         try:
             over = self._run.wait(seconds)
         except ArterialError:
+            self._note()
             self.close()
             raise
+        if not self.ended:
+            self._note()
         if over and not self.ended:
             self.close()
         return over
@@ -77,7 +83,16 @@ class Application(ABC):
     def stop(self) -> None:
         """End it after the train at hand; the same command takes it up again."""
         self._run.stop()
+        self._note()
         self.close()
+
+    def note(self, status: Status) -> None:  # noqa: B027  (most keep it in the checkpoint only)
+        """Write down the state of the run where users look for it, other than in the checkpoint."""
+
+    def _note(self) -> None:
+        if self._run.status.state != self._noted:
+            self._noted = self._run.status.state
+            self.note(self._run.status)
 
     def close(self) -> None:
         """Give the folder back: the run is over, and its figures are written."""

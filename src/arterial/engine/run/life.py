@@ -13,7 +13,9 @@ from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.sink import Sink
 from arterial.engine.plan.plan import Plan
 from arterial.engine.run.show import html
+from arterial.engine.run.states import FAILED, FINISHED, PAUSED, RUNNING, STOPPED
 from arterial.engine.run.statistics import Statistics
+from arterial.engine.run.status import Status, StatusFile
 from arterial.errors import ArterialError, RunError, near
 from arterial.network.network import NetworkValue
 
@@ -24,6 +26,7 @@ class Run(ABC):
     plan: Plan
     statistics: Statistics
     checkpoint: Path
+    _status: StatusFile
     notices: tuple[str, ...]
     """What the user should know about the sources, such as lines that were set aside; at the end it may be more."""
 
@@ -48,10 +51,20 @@ class Run(ABC):
 
     @property
     def state(self) -> str:
-        """One of: running, ended, stopped, failed."""
+        """One of: running, paused, stopped, finished, failed."""
         if self.active:
-            return "running"
-        return "failed" if self._error else "ended" if self.ended else "stopped"
+            return PAUSED if self.paused else RUNNING
+        return FAILED if self._error else FINISHED if self.ended else STOPPED
+
+    @property
+    def status(self) -> Status:
+        """What `run.json` in its checkpoint says: the state, and the tuples of all processes that worked on the run."""
+        return self._status.status
+
+    @property
+    @abstractmethod
+    def paused(self) -> bool:
+        """Whether it waits between two trains for a command."""
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is over; whether it is. Raises what ended it, if that was an error."""
@@ -101,6 +114,14 @@ class Run(ABC):
             )
         frame: pl.DataFrame = read()
         return frame
+
+    def _note_end(self) -> None:
+        """Write down how it came to its end."""
+        state = FAILED if self._error else FINISHED if self.ended else STOPPED
+        try:
+            self._status.become(state, str(self._error) if self._error else None)
+        except OSError as trouble:  # a full disk, say; what ended the run is told first
+            self._error = self._error or RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}")
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the state, tuples and rates, and the picture of the plan."""

@@ -23,10 +23,13 @@ from arterial.engine.plan.plan import HEAD
 from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings, close_sources, notices_of, plan_run
 from arterial.engine.run.folder import make_folder, remove_unless_needed
 from arterial.engine.run.life import Run
+from arterial.engine.run.lock import lock_checkpoint, note_owner
 from arterial.engine.run.settings import Settings
+from arterial.engine.run.states import PAUSED, RUNNING
 from arterial.engine.run.statistics import Statistics
+from arterial.engine.run.status import RUN_FILE, StatusFile
 from arterial.engine.steering.control import Control, apply
-from arterial.engine.steering.offsets import plan_step
+from arterial.engine.steering.offsets import plan_step, reached
 from arterial.errors import ArterialError, RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import END
@@ -83,6 +86,9 @@ class LocalRun(Run):
             self._sources = bind_sources(network, sources, self._folder)
             self._sinks = bind_sinks(network, sinks, self._folder)
             self.plan = plan_run(network, settings.shards or _cores(), self._sources)
+            self._lock = lock_checkpoint(self._folder)
+            note_owner(self._lock, None)
+            self._status = StatusFile(self.plan, None if temporary else self.checkpoint / RUN_FILE)
         except OSError as trouble:
             raise RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}") from None
         self.statistics = Statistics(self.plan)
@@ -101,6 +107,11 @@ class LocalRun(Run):
     def ended(self) -> bool:
         """Whether it came to the end of all sources."""
         return self._ended
+
+    @property
+    def paused(self) -> bool:
+        """Whether it waits between two trains for a command."""
+        return self.active and self._control.paused
 
     def stop(self, seconds: float = 60.0) -> None:
         """End it after the train at hand. It cannot be resumed."""
@@ -143,6 +154,8 @@ class LocalRun(Run):
             self._error.__cause__ = trouble
         finally:
             self.notices = close_sources(self._sources, ended=self._ended and self._error is None)
+            self._note_end()
+            self._lock.close()
             if self._temporary:
                 remove_unless_needed(self._folder)
             self._over.set()
@@ -150,6 +163,8 @@ class LocalRun(Run):
     def _command(self, **changes: Any) -> None:
         with self._changed:
             self._control = replace(self._control, **changes)
+            if self.active and not self._control.stop:
+                self._status.become(PAUSED if self._control.paused else RUNNING)
             self._changed.notify_all()
 
     def _run_steps(self) -> None:
@@ -193,8 +208,8 @@ class LocalRun(Run):
                 reports.append(_report(step, born, outcome))
         for sink in self._sinks.values():
             sink.commit(step)
-        waiting = {name: source.waiting(after[name], born) for name, source in self._sources.items()}
-        reports[0] = {**reports[0], "waiting": waiting}
+        reports[0] = {**reports[0], **reached(self._sources, after, born)}
+        self._status.add_step(self.plan, reports)
         self.statistics.add_step(reports, time.time() - born)
 
     def _deliver(self, step: int, slot: int, born: float, outcome: Outcome) -> None:

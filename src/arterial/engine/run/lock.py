@@ -13,23 +13,34 @@ from arterial.errors import RunError
 LOCK_FILE = "lock"
 PATIENCE = 20.0
 """Seconds to wait for the Spark of a driver that was killed: it ends itself soon after, but not at once."""
+_ATTEMPTS = 5
 
 
 def lock_checkpoint(folder: Path) -> IO[str]:
     """Take the lock, or refuse because another run has it. Closing the file gives it back."""
     lock = (folder / LOCK_FILE).open("a+")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not _take(lock):
         lock.seek(0)
         owner = lock.read().split()
         lock.close()
         by = f" (process {owner[0]})" if owner else ""
         raise RunError(
             f"another run{by} uses the checkpoint {folder.parent}. Stop it first, or give another folder as checkpoint."
-        ) from None
+        )
     _wait_for_old_spark(lock, folder)
     return lock
+
+
+def _take(lock: IO[str]) -> bool:
+    """Take it; who only looks whether it is taken (`arterial status`) holds it for an instant."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(0.02 if attempt + 1 < _ATTEMPTS else 0)
+        else:
+            return True
+    return False
 
 
 def note_owner(lock: IO[str], spark: int | None) -> None:

@@ -18,6 +18,7 @@ from arterial.version import __version__
 
 MANIFEST = "manifest.json"
 FORMAT = 4
+_DAMAGED = "Restore it from a copy, or begin from the start (--force, or a new folder as checkpoint)."
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,16 @@ def check_manifest(folder: Path, plan: Plan) -> Made:
     wanted = _manifest(plan, Made(1, len(plan.levels)))
     path = folder / MANIFEST
     if not path.exists():
+        if (folder.parent / "spark" / "offsets").is_dir():
+            raise RunError(f"the checkpoint is damaged: {path} is missing. {_DAMAGED}")
         write_manifest(folder, plan, Made(1, len(plan.levels)))
         return Made(1, len(plan.levels))
     try:
         found = json.loads(path.read_text())
     except (OSError, ValueError) as broken:
-        raise RunError(f"{path}: cannot be read ({broken}); the checkpoint is damaged") from None
+        raise RunError(f"the checkpoint is damaged: {path} cannot be read ({broken}). {_DAMAGED}") from None
+    if not isinstance(found, dict) or not {"boxes", "version", "levels"} <= found.keys():
+        raise RunError(f"the checkpoint is damaged: {path} is not a manifest. {_DAMAGED}")
     checkpoint = folder.parent
     for name, remedy in _REMEDIES.items():
         if found.get(name) != wanted[name]:

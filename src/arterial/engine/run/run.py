@@ -6,6 +6,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -30,8 +31,11 @@ from arterial.engine.run.life import Run
 from arterial.engine.run.lock import lock_checkpoint, note_owner
 from arterial.engine.run.manifest import Made, check_manifest, write_manifest
 from arterial.engine.run.settings import Settings
+from arterial.engine.run.states import PAUSED, RUNNING
 from arterial.engine.run.statistics import Statistics
+from arterial.engine.run.status import RUN_FILE, StatusFile
 from arterial.engine.run.versions import check_successor, keep_network, kept_networks, offer
+from arterial.engine.spark.damage import check_logs
 from arterial.engine.spark.errors import as_run_error
 from arterial.engine.spark.frame_sink import FrameSink, frame_of
 from arterial.engine.spark.frame_source import FrameSource
@@ -83,6 +87,7 @@ def run(
         own = bind_sources(network, sources, folder)
         frames = {name: source for name, source in sources.items() if isinstance(source, FrameSource)}
         plan = plan_run(network, settings.shards or int(session.sparkContext.defaultParallelism), own, frames)
+        check_logs(folder.parent / "spark")
         made = check_manifest(folder, plan)
         keep_network(folder, made.version, network)
         ready = bind_sinks(network, sinks, folder)
@@ -122,6 +127,7 @@ class SparkRun(Run):
         self._levels, self._works = levels, {work.version: work}
         self.notices = notices_of(work.sources)
         self._ended = False
+        self._status = StatusFile(work.plan, None if temporary else self.checkpoint / RUN_FILE)
         for marker in (ENDED, STOPPED):
             remove(folder / marker)
         control.switch(folder, work.version)
@@ -147,13 +153,20 @@ class SparkRun(Run):
         except Exception as trouble:
             self._clear_memory()
             close_sources(work.sources, ended=False)
-            raise as_run_error(trouble, self._folder) from None
+            self._error = as_run_error(trouble, self._folder)
+            self._note_end()
+            raise self._error from None
         Thread(target=self._watch, name="arterial-watcher", daemon=True).start()
 
     @property
     def ended(self) -> bool:
         """Whether it came to the end of all sources."""
         return self._ended or (self._folder / ENDED).exists()
+
+    @property
+    def paused(self) -> bool:
+        """Whether it waits between two trains for a command."""
+        return self.active and control.read_control(self._folder).paused
 
     @property
     def sinks(self) -> Mapping[str, Sink]:
@@ -250,6 +263,7 @@ class SparkRun(Run):
         for each in {id(sink): sink for sink in sinks}.values():
             each.commit(reports[0]["step"])
         now = time.perf_counter()
+        self._status.add_step(self.plan, reports)
         self.statistics.add_step(reports, now - self._step_began)
         self._step_began = now
 
@@ -275,15 +289,20 @@ class SparkRun(Run):
             while not self._query.awaitTermination(0.05):  # type: ignore[arg-type]
                 if any((self._folder / marker).exists() for marker in (ENDED, STOPPED)):
                     self._query.stop()
+                elif (paused := self.paused) != (self._status.status.state == PAUSED):
+                    self._status.become(PAUSED if paused else RUNNING)
             self._ended = self.ended
             if self._ended:
                 for sink in self._work.sinks.values():
                     sink.finish()
         except Exception as trouble:
             self._error = as_run_error(trouble, self._folder)
+            with suppress(Exception):
+                self._query.stop()
         finally:
             self._clear_memory()
             self.notices = close_sources(self._work.sources, ended=self._ended and self._error is None)
+            self._note_end()
             self._lock.close()
             if self._temporary:
                 remove_unless_needed(self._folder)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from threading import Lock
 from typing import Any
 
 from arterial.engine.plan.plan import Plan
+from arterial.network.network import Port
+from arterial.network.schema import Type
+from arterial.network.train import BEGIN, END
 
 
 @dataclass
@@ -42,7 +46,9 @@ class Statistics:
         self._boxes: dict[str, BoxStatistics] = {box.name: BoxStatistics() for box in plan.network.boxes}
         self._last: dict[str, dict[str, int]] = {}
         self._waiting: dict[str, int | None] = {}
-        self._seen: dict[int, set[tuple[int, int]]] = {}
+        self._through: dict[str, int] = {}
+        self._share: dict[str, float | None] = {}
+        self._first: tuple[float, float] | None = None
         self._began = time.monotonic()
         self.steps = 0
         self.step = 0
@@ -61,10 +67,15 @@ class Statistics:
                 self.step = max(self.step, report["step"])
                 self.rejects += report["rejects"]
                 self._waiting.update(report.get("waiting", {}))
+                self._share.update(report.get("share", {}))
+                # A source at its end holds back no other, and its last time is as good as any.
+                self._through.update({k: t for k, t in report.get("through", {}).items() if BEGIN < t < END})
                 delays.append(report["delay"])
                 for name, (tuples_in, tuples_out, cost) in report["boxes"].items():
                     self._add_box(name, tuples_in, tuples_out, cost, report["delay"])
             self.delay = max(delays, default=0.0)
+            if self._first is None and (share := self._read_share()) is not None:
+                self._first = (time.monotonic(), share)
 
     def follow(self, plan: Plan) -> None:
         """Go on with another version of the network; boxes that both have keep their counts."""
@@ -94,6 +105,34 @@ class Statistics:
         with self._lock:
             return {name: box.selectivity for name, box in self._boxes.items()}
 
+    @property
+    def event_time(self) -> int | str | None:
+        """The time through which all sources are read, as their time columns have it; None before the first step."""
+        if not self._through:
+            return None
+        name, through = min(self._through.items(), key=lambda item: item[1])
+        network = self._plan.network
+        stream = network.streams[Port(name, network.box(name).outputs[0])]
+        if stream.schema[stream.time] is not Type.TIMESTAMP:
+            return through
+        try:
+            at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=through)
+        except OverflowError:
+            return through
+        return at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
+
+    @property
+    def share(self) -> float | None:
+        """How much of the sources is read, from 0 to 1, where that is known: that of the one which is behind."""
+        with self._lock:
+            return self._read_share()
+
+    @property
+    def remaining(self) -> float | None:
+        """So many seconds are left if it goes on as it did since the first step."""
+        with self._lock:
+            return self._left()
+
     def describe(self) -> dict[str, Any]:
         """All of it as plain data."""
         with self._lock:
@@ -105,6 +144,9 @@ class Statistics:
                 "seconds": round(seconds, 3),
                 "step_seconds": round(self.step_seconds, 4),
                 "delay": round(self.delay, 4),
+                "event_time": self.event_time,
+                "share": None if (share := self._read_share()) is None else round(share, 4),
+                "remaining": None if (left := self._left()) is None else round(left, 1),
                 "tuples_in": self.tuples_in,
                 "tuples_out": self.tuples_out,
                 "tuples_per_second": round(self.tuples_in / seconds) if seconds else 0,
@@ -120,6 +162,20 @@ class Statistics:
                     for arc in self._plan.network.arcs
                 ],
             }
+
+    def _read_share(self) -> float | None:
+        shares = list(self._share.values())
+        known = [share for share in shares if share is not None]
+        return min(known) if known and len(known) == len(shares) else None
+
+    def _left(self) -> float | None:
+        share = self._read_share()
+        if share is None or self._first is None:
+            return None
+        if share >= 1:
+            return 0.0
+        since, before = self._first
+        return (time.monotonic() - since) * (1 - share) / (share - before) if share > before else None
 
     def _describe(self, name: str, box: BoxStatistics) -> dict[str, Any]:
         selectivity, cost = box.selectivity, box.microseconds_per_tuple

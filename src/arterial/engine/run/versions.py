@@ -59,9 +59,16 @@ def kept_networks(folder: Path) -> Mapping[int, NetworkValue]:
     """All versions that a checkpoint knows."""
     from pyspark import cloudpickle
 
-    return {
-        int(path.stem): cloudpickle.loads(path.read_bytes()) for path in sorted((folder / NETWORKS).glob("*.pickle"))
-    }
+    kept = {}
+    for path in sorted((folder / NETWORKS).glob("*.pickle")):
+        try:
+            kept[int(path.stem)] = cloudpickle.loads(path.read_bytes())
+        except Exception as broken:  # whatever a pickle that was cut or overwritten raises
+            raise RunError(
+                f"the checkpoint is damaged: {path} cannot be read ({type(broken).__name__}: {broken}). Restore it "
+                "from a copy; if it is of the version that runs, delete it, and it is written again."
+            ) from None
+    return kept
 
 
 def offer(packed: PackedWork, work: Work, version: int, plan: Plan, sinks: Mapping[str, Any]) -> Work:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from arterial.engine.spark.damage import found_by_spark
 from arterial.errors import ArterialError, RunError
 
 ERROR_FILE = "error.txt"
@@ -55,6 +56,8 @@ def as_run_error(trouble: BaseException, folder: Path) -> ArterialError:
     for sign, meaning in _KNOWN:
         if sign in text:
             return RunError(f"the run stopped: {meaning}{kept}")
+    if (damage := found_by_spark(text)) is not None:
+        return RunError(f"{damage}{kept}")
     return RunError(f"the run stopped: {_main_line(text)}{kept}")
 
 

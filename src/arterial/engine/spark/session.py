@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -16,6 +17,8 @@ from arterial.errors import MachineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 # All cores, and four attempts for a task: on one machine Spark would else stop when a single worker dies.
 DEFAULT_MASTER = "local[*,4]"
@@ -89,6 +92,8 @@ def spark_session(name: str, *, master: str | None = None, settings: Mapping[str
         builder = builder.config(key, value)
     from pyspark.errors import PySparkRuntimeError
 
+    if SparkSession.getActiveSession() is None:
+        _log.info("starting Spark …")
     try:
         with _own_stderr():
             session = builder.getOrCreate()

@@ -74,7 +74,7 @@ class Reader(DataSourceStreamReader):
         with errors_for_the_driver():
             work = self._work.load(end["version"])
             step = Step(end["step"], slot, end["born"])
-            yield record_batch(run_head(work, step, spans_of(start, end), end["waiting"]))
+            yield record_batch(run_head(work, step, spans_of(start, end), end.get("reached", {})))
 
     def commit(self, end: Offset) -> None:
         """Nothing to clean up: positions are in the offset."""

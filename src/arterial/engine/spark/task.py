@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -41,7 +42,7 @@ class Step:
     born: float
 
 
-def run_head(work: Work, step: Step, spans: Mapping[str, Span], waiting: Mapping[str, int | None]) -> list[Row]:
+def run_head(work: Work, step: Step, spans: Mapping[str, Span], reached: Mapping[str, Any]) -> list[Row]:
     """Read the sources and run what belongs to their own tasks, which keeps no state.
 
     The sources that deliver by slot are left to the slots of level 0: what only one slot wants need not be sent there.
@@ -50,7 +51,7 @@ def run_head(work: Work, step: Step, spans: Mapping[str, Span], waiting: Mapping
     later = {name: span for name, span in spans.items() if name in work.plan.split_sources}
     sources = _read(work, {name: span for name, span in spans.items() if name not in later}, step.slot)
     outcome = run_level(work.plan, HEAD, step.slot, [], _no_state, sources=sources, policy=work.policy)
-    return _hand_on(work, HEAD, step, outcome, began, {"waiting": waiting}, later)
+    return _hand_on(work, HEAD, step, outcome, began, reached, later)
 
 
 def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes], store: Store) -> list[Row]:

@@ -43,8 +43,7 @@ def next_offset(sources: Mapping[str, Source], start: Offset, folder: Path, trai
     after = plan_step(sources, before, train_size, now) if goes_on else before
     if after == before:
         return start
-    waiting = {name: source.waiting(after[name], now) for name, source in sources.items()}
-    return _offset(start["step"] + 1, now, after, used, control, waiting)
+    return _offset(start["step"] + 1, now, after, used, control, reached(sources, after, now))
 
 
 def plan_step(
@@ -63,6 +62,15 @@ def plan_step(
     reached = min((progress.through for progress in after.values()), default=END)
     keeping_up = {n: s.plan(before[n], Ask(now, size, reached)) for n, s in sources.items() if s.keeps_up}
     return {name: keeping_up.get(name) or after[name] for name in sources}
+
+
+def reached(sources: Mapping[str, Source], after: Mapping[str, Progress], now: float) -> dict[str, Any]:
+    """How far a step brings each source: its time, the share that is then read, and what still waits."""
+    return {
+        "waiting": {name: source.waiting(after[name], now) for name, source in sources.items()},
+        "share": {name: source.share(after[name]) for name, source in sources.items()},
+        "through": {name: after[name].through for name in sources},
+    }
 
 
 def progress_of(offset: Offset) -> dict[str, Progress]:
@@ -87,14 +95,14 @@ def _offset(
     sources: Mapping[str, Progress],
     used_steps: int,
     control: Control,
-    waiting: Mapping[str, int | None],
+    said: Mapping[str, Any],
 ) -> Offset:
     return {
         "step": step,
         "born": born,
         "steps used": used_steps,
         "version": control.version,
-        "waiting": dict(waiting),
+        "reached": dict(said),
         "sources": {name: {"at": p.position, "through": p.through} for name, p in sources.items()},
     }
 

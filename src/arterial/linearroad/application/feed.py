@@ -104,6 +104,10 @@ class Feed(Source):
         position = {"second": stop, "warm up": warm_up, "at": ask.now, "size": size}
         return Progress(position, END if end is not None and stop >= end else stop - 1)
 
+    def share(self, progress: Progress) -> float | None:
+        """The share of the seconds, where the end is known."""
+        return float(min(1.0, progress.position["second"] / max(1, self.until))) if self.until else None
+
     @property
     def _warm_second(self) -> int:
         """Before which second the empty steps are."""

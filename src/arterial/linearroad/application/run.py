@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arterial.connectors.pace import MAX, Pace, show_speed
-from arterial.engine.run.application import WARM_UP_STEPS, Application, write_json
+from arterial.engine.run.application import WARM_UP_STEPS, Application, check_settings, write_json
 from arterial.engine.run.lock import lock_checkpoint
 from arterial.engine.run.run import Run, Settings
 from arterial.engine.run.run import run as run_network
+from arterial.engine.run.states import FINISHED
+from arterial.engine.run.status import RUN_FILE, Status, read_status
 from arterial.errors import DataError
 from arterial.linearroad.application.answer_sink import answer_sinks
 from arterial.linearroad.application.figures import response_times
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WORK = "work"
-RUN_FILE = "run.json"
 
 # As fast as possible there is nothing to be in time for, only workers to be started.
 FREE_WARM_UP_STEPS = 2
@@ -83,18 +84,10 @@ class LinearRoadRun(Application):
         self.options, self._spark, self._source = options, spark, source or open_input
         self.work = options.out / WORK
         self.profile, self.dialect = options.semantics, dialect_of(options.dialect)
-        if (options.out / RUN_FILE).exists():
-            raise DataError(f"{options.out}: a run is finished there already; choose another --out, or use --force")
-        settings = {name: str(value) for name, value in asdict(options).items() if name != "out"}
-        if is_live(options.data) or source is not None:
-            settings["data"] = "live input"  # whoever sends it
-        super().__init__(
-            self.work,
-            self.work / "checkpoint",
-            settings,
-            place=str(options.out),
-            otherwise="choose another --out, or use --force to begin again",
-        )
+        if (status := read_status(self.work / "checkpoint")) is not None and status.state == FINISHED:
+            raise DataError(f"{options.out}: {status.already_finished()}")
+        settings = _settings(options, live=source is not None)
+        super().__init__(self.work, self.work / "checkpoint", settings, place=str(options.out), otherwise=_OTHERWISE)
 
     def prepare(self) -> None:
         """Clean the input and open the history."""
@@ -146,6 +139,10 @@ class LinearRoadRun(Application):
                 return False
         return True
 
+    def note(self, status: Status) -> None:
+        """Keep the state in the output folder, where the figures will be too."""
+        write_json(self.options.out / RUN_FILE, asdict(status))
+
     def stop(self) -> None:
         """End it after the train at hand; the same command takes it up again."""
         self.input.stop()
@@ -156,7 +153,7 @@ class LinearRoadRun(Application):
         figures = self._figures()
         if self.profile.name == THESIS2003.name and self.dialect is PAPER:
             write_thesis_file(self.options.out)
-        write_json(self.options.out / RUN_FILE, figures)
+        write_json(self.options.out / RUN_FILE, {**asdict(self._run.status), **figures})
         self.input.close()
         self.close()
         return figures
@@ -211,6 +208,24 @@ class LinearRoadRun(Application):
             "responses": response_times(self.options.out, self.dialect),
             "engine": said,
         }
+
+
+_OTHERWISE = "choose another --out, or use --force to begin again"
+
+
+def finished(options: RunOptions) -> Status | None:
+    """The status of a finished run with these options; one with others is refused."""
+    status = read_status(options.out / WORK / "checkpoint")
+    if status is None or status.state != FINISHED:
+        return None
+    check_settings(options.out / WORK, _settings(options), place=str(options.out), otherwise=_OTHERWISE)
+    return status
+
+
+def _settings(options: RunOptions, *, live: bool = False) -> dict[str, str]:
+    """What must stay as it is for a run to go on; live input comes from whoever sends it."""
+    settings = {name: str(value) for name, value in asdict(options).items() if name != "out"}
+    return {**settings, "data": "live input"} if live or is_live(options.data) else settings
 
 
 OpenInput = Callable[[RunOptions, Path], Input]

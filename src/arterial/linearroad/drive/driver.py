@@ -63,9 +63,13 @@ def drive(
     replication: Replication,
     record: IO[str] | None = None,
     start_on: Path | None = None,
+    start_file: Path | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Driven:
-    """Deliver the seconds [begin, until) and record, for each, when it was due, when it was delivered, and its size."""
+    """Deliver the seconds [begin, until) and record, for each, when it was due, when it was delivered, and its size.
+
+    `start_file` has the start, in seconds since 1970, before the first line is delivered: the clock of Emit.
+    """
     seconds = _seconds(data, begin, until, replication)
     first = next(seconds, None)  # read before the clock starts
     target.wait_until_ready()
@@ -73,6 +77,9 @@ def drive(
         _wait_for(start_on)
     pace = Pace(begin, speed)
     started = pace.start()
+    if start_file is not None:
+        with writing(start_file):
+            put_in_place(start_file, f"{started:.6f}\n")
     if record:
         record.write(RECORD_HEADER)
     events, worst, count = 0, 0.0, 0

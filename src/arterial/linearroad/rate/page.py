@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from arterial.linearroad.formats.answers import TABLE_OF_TYPE
+from arterial.linearroad.rate.reasons import reasons
 from arterial.linearroad.semantics.city import RESPONSE_LIMIT
 from arterial.report.page import Page, Tile
 
@@ -57,6 +58,12 @@ def write_page(told: dict[str, Any], path: Path) -> None:
         ],
         [_row(trial) for trial in trials],
     )
+    failed = [(trial, why) for trial in trials if (why := reasons(trial))]
+    if failed:
+        page.section("Why trials failed")
+        page.table(
+            ["L", "why"], [[f"{trial['expressways']:g}", "; ".join(map(str.strip, why))] for trial, why in failed]
+        )
     page.plot(_responses(trials), "Worst response of each query by L; the dashed lines are the limits of the paper.")
     page.section(
         "Published ratings",

@@ -20,6 +20,8 @@ from arterial.linearroad.formats.events import POSITION_REPORT
 from arterial.linearroad.rate.meter import Meter
 
 LOG_LINES = 15
+PIPE_SECONDS = 0.05
+"""A line may lie in the pipe for so long before a system reads it."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def run_trial(plan: Plan, expressways: float) -> dict[str, Any]:
         folder / "validate.log",
         *("validate", "--data", str(data), "--output", str(folder / "answers"), "--replicate", str(replicas)),
         *("--profile", plan.profile, "--dialect", plan.dialect, "--json", *history, *window),
+        *("--early", str(usage.get("early", 0.0))),
         may_fail=True,
     )
     verdict = json.loads(judged)
@@ -112,12 +115,19 @@ def _our_run(
 def _their_run(
     plan: Plan, folder: Path, data: Path, replicas: int, history: list[str], window: list[str]
 ) -> dict[str, Any]:
-    """Feed another system through a pipe: the driver's lines on its standard input, its answers in `{output}`."""
+    """Feed another system through a pipe: the driver's lines on its standard input, its answers in `{output}`.
+
+    Emit is counted by the driver's clock: a system reads its start from the file `{start}`. One that does not ask for
+    it counts from its first line, and may be early by as much as that line was late.
+    """
     assert plan.system is not None
     answers = folder / "answers"
     answers.mkdir()
+    start, record = folder / "start", folder / "record.csv"
     command = plan.system.replace("{output}", shlex.quote(str(answers / "output.csv")))
+    command = command.replace("{start}", shlex.quote(str(start)))
     feed = [*_us(), "drive", "--data", str(data), "--to", "-", "--no-end-marker", "--replicate", str(replicas), *window]
+    feed += ["--start-file", str(start), "--record", str(record)]
     with (folder / "run.log").open("w") as log:
         driver = subprocess.Popen(feed, stdout=subprocess.PIPE, stderr=log)
         theirs = subprocess.Popen(shlex.split(command), stdin=driver.stdout, stdout=log, stderr=log)
@@ -128,8 +138,21 @@ def _their_run(
         driver.wait()
         usage = meter.stop()
     if code:
-        raise RunError(f"the system ended with exit code {code}: {command}; see {folder / 'run.log'}")
-    return {"cores": round(usage.cores, 2), "memory": usage.memory}
+        raise RunError(
+            f"the system ended with exit code {code}: {command}; {folder / 'run.log'} ends with:\n{_tail(folder)}"
+        )
+    early = 0.0 if "{start}" in plan.system else first_delay(record) + PIPE_SECONDS
+    return {"cores": round(usage.cores, 2), "memory": usage.memory, "early": round(early, 3)}
+
+
+def first_delay(record: Path) -> float:
+    """How late the first second was, by the driver's record; 0 if it delivered none."""
+    lines = record.read_text().splitlines()[1:2]
+    return max(0.0, float(lines[0].split(",")[2]) - float(lines[0].split(",")[1])) if lines else 0.0
+
+
+def _tail(folder: Path) -> str:
+    return "\n".join((folder / "run.log").read_text(errors="replace").splitlines()[-LOG_LINES:])
 
 
 def _reports_per_second(plan: Plan, data: Path, replicas: int) -> int:

@@ -59,6 +59,7 @@ def validate(
     until: int | None = None,
     timed: bool = True,
     replicate: int = 1,
+    early: float = 0.0,
     spark: SparkSession | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
@@ -66,7 +67,8 @@ def validate(
 
     Answers of the seconds [first, until) are judged; input before counts for the state. `timed` is False for outputs
     of a run that was not paced by the clock: response times are then not judged. `progress` gets the share done.
-    `replicate` is the run's: the data so many times, each with numbers of its own.
+    By `early` seconds Emit may lie before its time. `replicate` is the run's: the data so many times, each with numbers
+    of its own.
     """
     started = time.monotonic()
     end = data.last_second + 1
@@ -76,6 +78,7 @@ def validate(
         end if until is None else until,
         timed,
         "xway" in dialect.columns.get(1, ()),
+        early,
     )
     if terms.until <= terms.first:
         raise DataError(f"The window [{terms.first}, {terms.until}) is empty: --from must be before --until.")
@@ -242,6 +245,8 @@ def _notes(tolls: Path | None, segments: Path | None, plan: Plan, asked: Asked) 
         notes.append(f"The data was run {plan.replicas.times} times over, with disjoint vehicles and ids.")
     if not plan.terms.timed:
         notes.append("Response times are not judged (--untimed).")
+    if plan.terms.early:
+        notes.append(f"Emit may be up to {plan.terms.early:.3f} s before its time (--early).")
     if plan.today:
         notes.append(EXPENDITURES_OF_TODAY)
     elif tolls is None and asked.expenditures.height:

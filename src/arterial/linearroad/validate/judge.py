@@ -39,6 +39,8 @@ class Terms:
     timed: bool = True
     # Whether the dialect's alerts have expressway and direction.
     placed_alerts: bool = True
+    # By so many seconds Emit may lie before the time of an answer: the clock of the system may have started late.
+    early: float = 0.0
 
 
 def judge_notices(expected: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Tally:
@@ -147,7 +149,7 @@ def _judge(
 
     response = (judged["emit"] - judged["time"]).to_numpy()
     limit = terms.profile.response_limit[answer_type]
-    early = response < -_HAIR if terms.timed else np.zeros(len(response), bool)
+    early = response < -terms.early - _HAIR if terms.timed else np.zeros(len(response), bool)
     late = response > limit + _HAIR if terms.timed else np.zeros(len(response), bool)
     if terms.timed:
         tally.latency.add(judged["time"].to_numpy(), response)

@@ -54,6 +54,10 @@ class EventFeed(Source):
         begin, end = (first + (last - first) * n // part.count for n in (part.index, part.index + 1))
         return self.events.rows(self.which, begin, end)
 
+    def share(self, progress: Progress) -> float | None:
+        """The share of the instants."""
+        return float(progress.position["instant"] / max(1, len(self.events.index()[0])))
+
     def waiting(self, progress: Progress, now: float) -> int | None:
         """The rows that are due and not yet read."""
         if self.pace.runs_freely or progress.position["warm up"]:

@@ -18,8 +18,10 @@ from arterial.connectors.file_sink import FileSink
 from arterial.connectors.pace import MAX, Pace, show_speed
 from arterial.connectors.sink import Sink
 from arterial.engine.run.application import SETTINGS_FILE, WARM_UP_STEPS, Application, check_settings, write_json
+from arterial.engine.run.finished import start_over
 from arterial.engine.run.run import Run, Settings
 from arterial.engine.run.run import run as run_network
+from arterial.engine.run.status import RUN_FILE, Status, read_status
 from arterial.errors import DataError, RunError
 from arterial.moving.application.feed import EventFeed
 from arterial.moving.application.network import UPDATES, QueryOptions, moving_network
@@ -125,6 +127,12 @@ class MovingRun(Application):
         """How many reports this process has read."""
         return self._run.statistics.box(OBJECTS).tuples_out
 
+    @property
+    def event_time(self) -> float | None:
+        """How far it has come in the time of the events."""
+        ticks = self._run.statistics.event_time
+        return ticks / self.events.ticks if isinstance(ticks, int) else None
+
     def finish(self) -> JobSummary:
         """What a run that came to its end did; the checkpoint keeps it."""
         events, updates = self.events, self._updates
@@ -172,13 +180,31 @@ def finished(options: RunOptions) -> JobSummary | None:
     return JobSummary(**said)
 
 
+def finished_status(options: RunOptions) -> Status:
+    """The status of a run that is finished."""
+    status = read_status(options.checkpoint)
+    if status is None:
+        raise RunError(
+            f"{options.checkpoint / RUN_FILE}: the run is finished, but this file is missing; restore it from a copy, "
+            "or use --force to start over"
+        )
+    return status
+
+
+def clear(options: RunOptions) -> None:
+    """Remove what an earlier run left in its checkpoint, and the files that it wrote."""
+    start_over(options.checkpoint, {}, FOLDER)
+    for path in (options.out, options.rejects):
+        path.unlink(missing_ok=True)
+
+
 def _folder(options: RunOptions) -> Path:
     return options.checkpoint.absolute() / FOLDER
 
 
 def _refusal(options: RunOptions) -> dict[str, str]:
     """What the refusal of other settings says."""
-    otherwise = "give a new folder as --checkpoint to begin from the start"
+    otherwise = "give a new folder as --checkpoint, or use --force, to begin from the start"
     return {"place": f"the checkpoint {options.checkpoint}", "otherwise": otherwise}
 
 

@@ -1,0 +1,56 @@
+"""A command that finds its run finished says so, without Spark; `--force` removes what the run left and starts over."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from arterial.connectors.sink import Sink
+from arterial.engine.run.binding import bind_sources
+from arterial.engine.run.folder import FOLDER
+from arterial.engine.run.lock import lock_checkpoint
+from arterial.engine.run.manifest import MANIFEST, describe_boxes
+from arterial.engine.run.states import FINISHED
+from arterial.engine.run.status import RUN_FILE, Status, read_status
+from arterial.errors import RunError
+from arterial.network.network import NetworkValue
+from arterial.storage.place import remove
+
+
+def finished(checkpoint: Path, network: NetworkValue, sources: Mapping[str, Any]) -> Status | None:
+    """The status of a finished run of this network; None if there is none, or another one that the start refuses.
+
+    The sources are bound, because a source whose files have changed since refuses there.
+    """
+    status = read_status(checkpoint)
+    if status is None or status.state != FINISHED:
+        return None
+    try:
+        kept = json.loads((checkpoint / FOLDER / MANIFEST).read_text())["boxes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if kept != describe_boxes(network):
+        return None
+    with lock_checkpoint(checkpoint / FOLDER):
+        bind_sources(network, sources, checkpoint / FOLDER)
+    return status
+
+
+def start_over(checkpoint: Path, sinks: Mapping[str, Sink], *more: str) -> None:
+    """Remove what a run left in its checkpoint, and what its sinks wrote; `more` are folders of the application's own.
+
+    Nothing else in the folder is touched, and a run that is at work there is refused.
+    """
+    folder = checkpoint / FOLDER
+    if checkpoint.exists() and any(checkpoint.iterdir()):
+        if not folder.is_dir():
+            raise RunError(f"--force: {checkpoint} is not the checkpoint of a run; remove it yourself if it may go")
+        with lock_checkpoint(folder):
+            for name in ("spark", "points", "parts", *more, FOLDER):
+                shutil.rmtree(checkpoint / name, ignore_errors=True)
+            remove(checkpoint / RUN_FILE)
+    for sink in sinks.values():
+        sink.start_over()
