@@ -52,7 +52,7 @@ def test_one_file_a_folder_and_memory(reports: Path, tmp_path: Path, temporary: 
     folder.wait(60)
     assert sorted(folder["alerts"].rows()) == sorted(expected.rows())
     assert list((tmp_path / "parts").glob("part-000000001-*.parquet"))
-    with pytest.raises(art.RunError, match="holds what an earlier run wrote"):
+    with pytest.raises(art.RunError, match="belongs to an earlier run"):
         art.run(speeding(), reports=FRAME, alerts=tmp_path / "parts", local=True)
     assert not list(temporary.iterdir())
 

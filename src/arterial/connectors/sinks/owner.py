@@ -60,10 +60,13 @@ def owner_of(place: Path) -> Owner | None:
 
 def foreign(place: Path, output: str, owner: Owner | None) -> RunError:
     """What to say of a place that belongs to another run."""
-    whose = f"the run with the checkpoint {Path(owner.checkpoint).parent}" if owner else "an earlier run"
+    if owner is not None and owner.exists:
+        whose, then = f"the run with the checkpoint {Path(owner.checkpoint).parent}", "Go on with that checkpoint, give"
+    else:
+        whose, then = "an earlier run, which cannot go on", "Give"
     return RunError(
-        f"output {output!r}: {place} belongs to {whose}, and the outputs of two runs are not mixed. Go on with the "
-        "checkpoint of that run, give another place, or delete this one"
+        f"output {output!r}: {place} belongs to {whose}, and the outputs of two runs are not mixed. {then} another "
+        "place, or delete this one"
     )
 
 
