@@ -57,8 +57,8 @@ def test_what_cannot_be_used_is_set_aside(tmp_path: Path) -> None:
     assert reasons[1] == "x is empty, expected a value"
     assert reasons[2] == "t is 'x', expected a time"
     assert reasons[3] == "id is empty, expected a value"
-    assert reasons[5] == "5 fields, expected 4"
-    assert reasons[7] == "x is empty, expected a value; y is empty, expected a value"
+    assert reasons[5] == "5 field(s), expected 4"
+    assert reasons[7] == "2 field(s), expected 4"
 
 
 def test_order(tmp_path: Path) -> None:
