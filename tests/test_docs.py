@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import arterial.boxes
+import arterial.moving.boxes.fences
 import arterial.moving.boxes.gpac
-import arterial.moving.boxes.fences  # noqa: F401  (defining a box registers it)
 import arterial.moving.boxes.moving_queries  # noqa: F401  (defining a box registers it)
 from arterial.network.box import Box
 
