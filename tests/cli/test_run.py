@@ -150,7 +150,7 @@ def test_a_csv_file_in_and_csv_files_out(reports: Path, tmp_path: Path) -> None:
     done = _arterial("run", EXAMPLE, "-s", "reports.csv", "-o", "out", "-f", "csv", "--merge", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "finished: 2,000 tuples in" in done.stderr
-    assert "reports.csv: 1 line(s) were set aside" in done.stderr
+    assert "source 'reports': 1 of 2,001 lines were set aside" in done.stderr
     assert (tmp_path / "out" / "alerts.csv").read_text().startswith("vehicle,time,peak,reports\n")
 
 
@@ -194,7 +194,7 @@ def test_a_local_run_keeps_what_is_set_aside_and_connection_points(tmp_path: Pat
     (tmp_path / "s.csv").write_text("time,x\n1,2\n2,two\n3,4\n")
     done = _arterial("run", "kept.py", "-s", "s.csv", "--local", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "s.csv: 1 line(s) were set aside" in done.stderr
+    assert "source 's': 1 of 3 lines were set aside" in done.stderr
     assert "x is 'two'" in next((tmp_path / "out" / "local").rglob("*.jsonl")).read_text()
     assert pl.read_parquet(tmp_path / "out" / "local" / "points" / "point")["x"].to_list() == [2, 4]
 
