@@ -13,11 +13,11 @@ from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import Held, instants, require_alike, require_order
 from arterial.boxes.parts.table import KeyedTable
-from arterial.boxes.update_relation import DELETED, relation_rows, require_key
+from arterial.boxes.update_relation import relation_rows, require_key
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.expression.tree import known_column
-from arterial.network.relation import Relation
+from arterial.network.relation import DELETED, Relation
 from arterial.network.schema import Field, Schema
 from arterial.network.state import State
 from arterial.network.train import BEGIN, Train

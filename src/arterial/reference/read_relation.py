@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from arterial.boxes.read_relation import CHANGES, ReadRelation
-from arterial.boxes.update_relation import DELETED
 from arterial.network.box import IN, OUT
+from arterial.network.relation import DELETED
 from arterial.reference.stream import Tuples, group_of, instant
 from arterial.reference.update_relation import first_rows
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from arterial.boxes.update_relation import DELETED, UpdateRelation
+from arterial.boxes.update_relation import UpdateRelation
 from arterial.network.box import IN, OUT
 from arterial.network.expression.parser import parse
 from arterial.network.expression.tree import AGGREGATES, Call
+from arterial.network.relation import DELETED
 from arterial.reference.aggregates import aggregate
 from arterial.reference.scalar import less, scalar, wrap
 from arterial.reference.stream import Tuples, condition, group_of

@@ -335,7 +335,9 @@ class _Grouping:
             if isinstance(one, exp.Column) and not one.table and one.name.lower() in texts:
                 known = {name.lower() for name in entry.schema.names}
                 if one.name.lower() not in known:
-                    return sqlglot.parse_one(texts[one.name.lower()], read=Dialect)
+                    made = sqlglot.parse_one(texts[one.name.lower()], read=Dialect)
+                    assert isinstance(made, exp.Expression)
+                    return made
             return one
 
         return part.copy().transform(bound)

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from arterial.errors import NetworkError
-from arterial.moving.boxes.fences import CHANGES, DWELL, ENTER, EVENT, EXIT, FENCE, REJECTS, SHAPE, SINCE, Fences
+from arterial.moving.boxes.fences import DWELL, ENTER, EVENT, EXIT, FENCE, SHAPE, SINCE, Fences
+from arterial.moving.boxes.fences_train import CHANGES, REJECTS
 from arterial.moving.queries.fences import Moving, Shape, contains
 from arterial.moving.queries.space import Space
 from arterial.network.box import IN, OUT

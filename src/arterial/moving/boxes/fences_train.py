@@ -333,8 +333,8 @@ class Telling:
             memo = self.box.shapes(self.stream)
             for name, shape in self._fence_table().read().select("fence", "shape").iter_rows():
                 memo.pop(name, None)
-                if shape is not None:
-                    memo[name] = self.box.change_of(name, shape, self.stream)[1]
+                if shape is not None and (value := self.box.change_of(name, shape, self.stream)[1]) is not None:
+                    memo[name] = value
             self.state.memo["shapes"] = memo
         return dict(memo)
 

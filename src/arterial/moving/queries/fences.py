@@ -155,7 +155,10 @@ def _parse(text: object, texts: bool) -> Shape:
         (radius,) = _numbers(second, 1)
         if radius < 0:
             raise _WrongError(f"has the radius {radius:g}")
-        return MovingCircle(_identity(focal[1], texts), radius) if focal else Circle(*_numbers(first, 2), radius)
+        if focal:
+            return MovingCircle(_identity(focal[1], texts), radius)
+        x, y = _numbers(first, 2)
+        return Circle(x, y, radius)
     sides = _numbers(second, 2)
     if focal is None:
         return Range(*_numbers(first, 2), *sides)
