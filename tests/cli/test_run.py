@@ -60,7 +60,7 @@ def test_explain_and_graph(tmp_path: Path) -> None:
         (("run", EXAMPLE), "give --source reports=PATH"),
         (("run", EXAMPLE, "--source", "cats=x"), "has no source 'cats'; it has: reports"),
         (("run", EXAMPLE, "--source", "report=x"), "did you mean 'reports'?"),
-        (("run", EXAMPLE, "--source", "kafak://x"), "unknown scheme 'kafak'; expected file://, or a path"),
+        (("run", EXAMPLE, "--source", "kafak://x"), "unknown scheme 'kafak'; expected file://, stdin://, tcp://"),
         (("run", EXAMPLE, "--source", "x.csv", "--local", "--checkpoint", "c"), "--local keeps no checkpoint"),
         (("run", EXAMPLE, "--source", "x.csv", "--local"), "x.csv does not exist"),
         (

@@ -83,7 +83,7 @@ def test_a_folder_that_is_followed(spark: SparkSession, tmp_path: Path) -> None:
     (folder / "b.csv").write_text(HEADER + "2026-03-01T06:30:01Z,2,7\n")
     (folder / "_END").touch()
     assert running.wait(300)
-    assert running.state == "ended"
+    assert running.state == "finished"
     (tmp_path / "all.csv").write_text(HEADER + _lines(1, 100) + "2026-03-01T06:30:00Z,1,5\n2026-03-01T06:30:01Z,2,7\n")
     local = {"out": MemorySink()}
     run_locally(_network(), {"readings": FileSource(tmp_path / "all.csv")}, local, tmp_path / "l", SETTINGS).wait(60)

@@ -104,7 +104,7 @@ def test_nothing_and_much() -> None:
         (lambda n: art.collect(n, reports=[{"speed": "fast"}]), "source 'reports': .*expected .*speed int64"),
         (lambda n: art.collect(n, reports=FRAME.with_columns(speed=pl.lit("x"))), "'speed' is String; expected int64"),
         (lambda n: art.collect(n, reports=FRAME.with_columns(vehicle=2**40)), "source 'reports': .*vehicle int32"),
-        (lambda n: art.collect(n, reports="kafak://x"), "unknown scheme 'kafak'; expected file://, or a path"),
+        (lambda n: art.collect(n, reports="kafak://x"), "unknown scheme 'kafak'; expected file://, stdin://, tcp://"),
         (lambda n: art.collect(n, reports="file://elsewhere/x"), "expected file:///PATH, without a host"),
         (lambda n: art.collect(n, reports="nowhere.csv"), "nowhere.csv does not exist"),
         (lambda n: art.collect(n, reports=3), "got a int; expected a path, a URI"),

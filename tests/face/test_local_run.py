@@ -38,7 +38,7 @@ def test_one_file_a_folder_and_memory(reports: Path, tmp_path: Path, temporary: 
     for _ in range(2):  # a single file is replaced
         run = art.run(speeding(), reports=reports, alerts=tmp_path / "out" / "alerts.csv", local=True)
         assert run.wait(60)
-        assert (run.state, run.ended, run.active) == ("ended", True, False)
+        assert (run.state, run.ended, run.active) == ("finished", True, False)
         assert sorted(run["alerts"].rows()) == sorted(expected.rows())
         assert list(run.outputs) == ["late"]
         assert run["late"].height == 0
@@ -176,6 +176,6 @@ def test_what_a_notebook_shows() -> None:
     run = art.run(net, reports=FRAME, local=True)
     run.wait(60)
     shown = run._repr_html_()
-    assert "ended, step 1, 100 tuples in" in shown
+    assert "finished, step 1, 100 tuples in" in shown
     assert "<svg" in shown
     assert "<td>per_minute</td>" in shown

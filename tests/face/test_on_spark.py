@@ -44,7 +44,7 @@ def test_outputs_are_those_of_a_local_run(spark: SparkSession, tmp_path: Path) -
             settings=TWO,
         )
         assert run.wait(300)
-        assert run.state == "ended"
+        assert run.state == "finished"
         assert not run.checkpoint.exists()
         assert run["late"].height == 0
         assert "100 tuples in" in run._repr_html_()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from arterial.engine.run.application import SETTINGS_FILE, Application
 from arterial.engine.run.run import Run
+from arterial.engine.run.states import RUNNING
 from arterial.errors import DataError, MachineError, RunError
 
 
@@ -25,7 +27,7 @@ class Tiny(Application):
             raise DataError("line 3 is no number")
 
     def start(self) -> Run:
-        return cast(Run, None)
+        return cast(Run, SimpleNamespace(status=SimpleNamespace(state=RUNNING)))
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from arterial.connectors.file_source import FileSource
 
 import arterial as art
 from arterial.connectors.file_sink import FileSink
+from arterial.connectors.files.source import FileSource
 from arterial.engine.run.run import Settings, run
 from arterial.engine.spark.damage import check_logs, found_by_spark
 from arterial.errors import RunError
