@@ -68,6 +68,7 @@ def test_spark_starts_with_no_java_on_the_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="file modes are those of POSIX")
 def test_doctor_names_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     """A read-only temporary folder is a fault with a remedy, not a crash."""

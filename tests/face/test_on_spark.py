@@ -102,7 +102,7 @@ def test_what_cannot_be_sent_is_named(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("where", ["script", "cell"])
+@pytest.mark.parametrize("where", ["cell", pytest.param("script", marks=pytest.mark.slow)])
 def test_a_users_own_things(where: str, tmp_path: Path) -> None:
     """They are in `__main__`; the script also imports a module beside it, from another folder than the current one."""
     folder = tmp_path / "program"

@@ -75,6 +75,7 @@ def _until_open(port: int) -> None:
     raise AssertionError("the master did not start")
 
 
+@pytest.mark.slow
 def test_a_stateful_network_on_a_cluster(cluster: str, tmp_path: Path) -> None:
     from tests.engine.run.recover import tuples
 
