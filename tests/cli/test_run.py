@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -15,6 +16,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
+
+from arterial.cli.main import app
+from arterial.errors import ArterialError
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = f"{ROOT / 'examples' / 'speeding.py'}:net"
@@ -33,17 +38,21 @@ def reports(tmp_path: Path) -> Path:
     return tmp_path / "reports.parquet"
 
 
+def _here(*words: object) -> str:
+    """What a command prints, run in this process."""
+    return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False).stdout
+
+
 def test_explain_and_graph(tmp_path: Path) -> None:
-    said = json.loads(_arterial("explain", EXAMPLE, "--json", folder=tmp_path).stdout)
+    said = json.loads(_here("explain", EXAMPLE, "--json"))
     assert said["shuffles"] == 1
     assert said["levels"][1]["superboxes"][0]["key"] == ["vehicle"]
-    text = _arterial("explain", EXAMPLE, folder=tmp_path).stdout
+    text = _here("explain", EXAMPLE)
     assert "superbox by_vehicle: in every slot, sharded by vehicle" in text
-    mermaid = _arterial("graph", EXAMPLE, folder=tmp_path).stdout
+    mermaid = _here("graph", EXAMPLE)
     assert mermaid.startswith("flowchart LR")
     assert "per_minute" in mermaid
-    done = _arterial("graph", EXAMPLE, "--out", "net.svg", folder=tmp_path)
-    assert done.returncode == 0
+    _here("graph", EXAMPLE, "--out", tmp_path / "net.svg")
     drawing = ET.parse(tmp_path / "net.svg").getroot()
     texts = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
     assert {"reports", "fast", "by_vehicle", "per_minute", "alerts"} <= set(texts)
@@ -75,10 +84,18 @@ def test_explain_and_graph(tmp_path: Path) -> None:
         (("control", "nowhere", "dance"), "expected one of: pause, resume"),
     ],
 )
-def test_mistakes_are_told(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    done = _arterial(*words, folder=tmp_path)
+def test_mistakes_are_errors(
+    words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ArterialError, match=re.escape(said)):
+        _here(*words)
+
+
+def test_a_mistake_ends_in_its_message(tmp_path: Path) -> None:
+    done = _arterial("run", EXAMPLE, folder=tmp_path)
     assert done.returncode == 1
-    assert said in done.stderr
+    assert done.stderr.startswith("arterial: network 'speeding': give --source reports=PATH")
     assert "Traceback" not in done.stderr
 
 
