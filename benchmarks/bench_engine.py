@@ -19,9 +19,9 @@ import polars as pl
 
 from arterial import Network
 from arterial.connectors.files.source import FileSource
-from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sink import Delivery, Sink
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.host.level import Counts
 from arterial.engine.plan.compile import compile_network

@@ -17,7 +17,7 @@ import polars as pl
 
 from arterial import Network
 from arterial.connectors.files.source import FileSource
-from arterial.connectors.memory_sink import MemorySink
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.run.local import run_locally
 from arterial.engine.run.settings import Settings
 from benchmarks.figure import Figure

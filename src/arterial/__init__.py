@@ -20,19 +20,19 @@ from arterial.version import __version__
 
 if TYPE_CHECKING:
     from arterial import moving, sql, testing
-    from arterial.connectors.file_sink import FileSink
     from arterial.connectors.files.source import FileSource
     from arterial.connectors.live.source import LiveSource
-    from arterial.connectors.memory_sink import MemorySink
     from arterial.connectors.memory_source import ArrivingSource, MemorySource
     from arterial.connectors.sink import Delivery, Sink
+    from arterial.connectors.sinks.files import FileSink
     from arterial.connectors.sinks.growing import GrowingSink
+    from arterial.connectors.sinks.memory import MemorySink
     from arterial.connectors.sinks.postgres import PostgresSink
     from arterial.connectors.sinks.print import PrintSink
     from arterial.connectors.sinks.sqlite import SqliteSink
+    from arterial.connectors.sinks.table import TableSink
     from arterial.connectors.sinks.webhook import WebhookSink
     from arterial.connectors.source import Ask, Part, Progress, Source, Span
-    from arterial.connectors.table_sink import TableSink
     from arterial.connectors.table_source import FileTable, TableSource
     from arterial.drawing import Network, RelationHandle, StreamHandle
     from arterial.engine.run.life import Run
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 else:
     # Where each name is defined. It is imported when it is first used, so that the commands start quickly.
     _PLACES = {
-        "arterial.connectors.file_sink": ("FileSink",),
+        "arterial.connectors.sinks.files": ("FileSink",),
         "arterial.connectors.files.source": ("FileSource",),
         "arterial.connectors.live.source": ("LiveSource",),
-        "arterial.connectors.memory_sink": ("MemorySink",),
+        "arterial.connectors.sinks.memory": ("MemorySink",),
         "arterial.connectors.memory_source": ("ArrivingSource", "MemorySource"),
         "arterial.connectors.sink": ("Delivery", "Sink"),
         "arterial.connectors.sinks.growing": ("GrowingSink",),
@@ -64,7 +64,7 @@ else:
         "arterial.connectors.sinks.sqlite": ("SqliteSink",),
         "arterial.connectors.sinks.webhook": ("WebhookSink",),
         "arterial.connectors.source": ("Ask", "Part", "Progress", "Source", "Span"),
-        "arterial.connectors.table_sink": ("TableSink",),
+        "arterial.connectors.sinks.table": ("TableSink",),
         "arterial.connectors.table_source": ("FileTable", "TableSource"),
         "arterial.drawing": ("Network", "RelationHandle", "StreamHandle"),
         "arterial.engine.run.life": ("Run",),

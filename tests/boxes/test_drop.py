@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from arterial.drawing import Network, StreamHandle
-from arterial.network.hashing import hash_tuples
+from arterial.network.keys.hashing import hash_tuples
 from tests.boxes.drawn import one, tuples
 from tests.conformance.choices import Draw
 

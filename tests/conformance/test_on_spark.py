@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from arterial import Network
-from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import ArrivingSource
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.run.run import Settings, run
 from arterial.reference import interpret
 from arterial.testing import compare, steps

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from arterial import Network
 from arterial.connectors.files.source import FileSource
-from arterial.connectors.memory_sink import MemorySink
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.run.local import run_locally
 from arterial.engine.run.run import Settings, run
 from arterial.errors import DataError

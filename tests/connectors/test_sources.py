@@ -9,8 +9,8 @@ import pytest
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.source import Ask, Part, Progress
 from arterial.errors import DataError
+from arterial.network.keys.slots import pieces
 from arterial.network.schema import Schema
-from arterial.network.slots import pieces
 from arterial.network.train import END
 
 SCHEMA = Schema.of({"time": "int64", "key": "int32"})

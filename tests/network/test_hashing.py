@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import polars as pl
 
-from arterial.network import hash_kernels
-from arterial.network.hashing import hash_tuples, mix
-from arterial.network.slots import slots
+from arterial.network.keys import hash_kernels
+from arterial.network.keys.hashing import hash_tuples, mix
+from arterial.network.keys.slots import slots
 
 
 def test_splitmix64() -> None:
@@ -32,5 +32,5 @@ def test_hashes_of_tuples_stay_as_they_are() -> None:
 
 
 def test_planning_processes_need_no_numba() -> None:
-    code = "import sys, arterial.network.slots, arterial.network.hashing; sys.exit('numba' in sys.modules)"
+    code = "import sys, arterial.network.keys.slots, arterial.network.keys.hashing; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from arterial.engine.spark.partitions import spark_keys, spark_partition
-from arterial.network.slots import pieces, slots, split
+from arterial.network.keys.slots import pieces, slots, split
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,8 @@ from typing import IO
 import polars as pl
 import pytest
 
-from arterial.connectors.appended_sink import AppendedSink
 from arterial.connectors.sink import Delivery
+from arterial.connectors.sinks.appended import AppendedSink
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema

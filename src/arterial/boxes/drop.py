@@ -11,7 +11,7 @@ import polars as pl
 
 from arterial.errors import NetworkError
 from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
-from arterial.network.hashing import hash_tuples
+from arterial.network.keys.hashing import hash_tuples
 from arterial.network.state import State
 from arterial.network.train import Train
 

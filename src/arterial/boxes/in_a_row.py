@@ -14,7 +14,7 @@ from arterial.boxes.parts.groups import codes, slots_of, touched
 from arterial.boxes.parts.order import require_order
 from arterial.boxes.parts.passing import run_lengths
 from arterial.boxes.parts.table import KeyedTable
-from arterial.boxes.parts.windows import check_count
+from arterial.boxes.parts.windows.cut import check_count
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.expression.function import Function

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from arterial.boxes.parts import kernels
-from arterial.boxes.parts.accumulate import SIZE, WINDOW, accumulator_schema
 from arterial.boxes.parts.order import instants
-from arterial.boxes.parts.running import latest, run
 from arterial.boxes.parts.table import KeyedTable
-from arterial.boxes.parts.windows import check_window, closed_windows, no_windows, window_plan, window_stream
+from arterial.boxes.parts.windows.accumulate import SIZE, WINDOW, accumulator_schema
+from arterial.boxes.parts.windows.cut import check_window, closed_windows, no_windows, window_plan, window_stream
+from arterial.boxes.parts.windows.running import latest, run
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.duration import Duration

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from arterial.boxes.parts.order import require_order
-from arterial.boxes.parts.sessions import session_by_tuples, session_by_values
-from arterial.boxes.parts.windows import window_plan, window_stream
+from arterial.boxes.parts.windows.cut import window_plan, window_stream
+from arterial.boxes.parts.windows.sessions import session_by_tuples, session_by_values
 from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
 from arterial.network.expression.aggregate import Values

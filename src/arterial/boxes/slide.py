@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from arterial.boxes.parts.order import require_order
-from arterial.boxes.parts.recompute import slide_by_time, slide_by_tuples
-from arterial.boxes.parts.windows import check_count, window_plan, window_stream
+from arterial.boxes.parts.windows.cut import check_count, window_plan, window_stream
+from arterial.boxes.parts.windows.recompute import slide_by_time, slide_by_tuples
 from arterial.errors import NetworkError
 from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes.parts.accumulate import WINDOW
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import instants, require_order
 from arterial.boxes.parts.table import KeyedTable
-from arterial.boxes.parts.windows import check_count
+from arterial.boxes.parts.windows.accumulate import WINDOW
+from arterial.boxes.parts.windows.cut import check_count
 from arterial.errors import NetworkError
 from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from arterial.boxes.parts.recompute import slide_by_time, slide_by_tuples
-from arterial.boxes.parts.windows import check_window, tumble_by_time, tumble_by_tuples, window_plan, window_stream
+from arterial.boxes.parts.windows.cut import check_window, tumble_by_time, tumble_by_tuples, window_plan, window_stream
+from arterial.boxes.parts.windows.recompute import slide_by_time, slide_by_tuples
 from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.duration import Duration
 from arterial.network.expression.aggregate import Values

@@ -12,10 +12,10 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes.parts.accumulate import SIZE, accumulator_schema
 from arterial.boxes.parts.order import require_order
-from arterial.boxes.parts.running import latest, run
 from arterial.boxes.parts.table import KeyedTable
+from arterial.boxes.parts.windows.accumulate import SIZE, accumulator_schema
+from arterial.boxes.parts.windows.running import latest, run
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.expression.aggregate import Aggregation

@@ -84,8 +84,8 @@ def run(
     Example: arterial run examples/speeding.py:net --source reports=reports.parquet --out alerts
     """
     from arterial.cli.outcome import say_finished, see_through
-    from arterial.connectors.file_sink import FileSink
     from arterial.connectors.pace import MAX, parse_speed
+    from arterial.connectors.sinks.files import FileSink
     from arterial.engine.host.failures import FAIL, SET_ASIDE
     from arterial.engine.run.finished import finished, start_over
     from arterial.engine.run.run import run as start
@@ -130,7 +130,7 @@ def _start_locally(
     """Replace what an earlier local run wrote; never what belongs to a checkpoint."""
     import shutil
 
-    from arterial.connectors.file_sink import FileSink, clear
+    from arterial.connectors.sinks.files import FileSink, clear
     from arterial.engine.run.local import run_locally
     from arterial.face.bindings import point_names
 

@@ -1,5 +1,6 @@
 """Where tuples come from and where they go: sources and sinks. Nothing here knows Spark or plans.
 
 `source.Source` and `sink.Sink` are the two interfaces; to add a system, subclass one of them in a file of its own.
-Begin with `source`, then the room `files` as the largest example. `times` and `values` read texts as types.
+Begin with `source`, then the room `files` as the largest example; `live` has lines as they arrive, `sinks` all sinks.
+`csv`, `times` and `values` read texts as types.
 """

@@ -9,8 +9,8 @@ from typing import ClassVar
 import polars as pl
 
 from arterial.connectors.source import Ask, Part, Progress, Source
+from arterial.network.keys.slots import pieces, split
 from arterial.network.schema import Schema
-from arterial.network.slots import pieces, split
 from arterial.network.train import BEGIN, END, Train
 
 

@@ -87,7 +87,7 @@ class Source(ABC):
         """Take no more: the run is over, and has read everything if it `ended`. Runs on the driver."""
 
     def splits_by(self, key: tuple[str, ...]) -> bool:
-        """Whether it can deliver the tuples of each slot by these key columns (`arterial.network.slots.slots`)."""
+        """Whether it can deliver the tuples of each slot by these key columns (`arterial.network.keys.slots.slots`)."""
         return False
 
     @property

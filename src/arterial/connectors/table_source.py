@@ -20,9 +20,9 @@ from arterial.connectors.source import Ask, Part, Progress, Source
 from arterial.errors import DataError
 from arterial.network.box import Stream
 from arterial.network.duration import Duration, units
+from arterial.network.keys.slots import pieces
 from arterial.network.relation import DELETED, LOADED, loaded_columns
 from arterial.network.schema import Schema, Type
-from arterial.network.slots import pieces
 from arterial.network.train import BEGIN, END, FURTHEST, Train
 from arterial.storage.place import put_in_place
 

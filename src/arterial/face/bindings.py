@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.sink import Sink
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.connectors.source import Source
 from arterial.connectors.uri import sink_from, source_from
 from arterial.drawing import Network

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from arterial.connectors.memory_sink import MemorySink
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.run.folder import checkpoint_or_temporary
 from arterial.engine.run.local import LocalRun
 from arterial.engine.run.settings import Settings

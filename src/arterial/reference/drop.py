@@ -6,7 +6,7 @@ import struct
 
 from arterial.boxes.drop import Drop
 from arterial.network.box import IN, OUT
-from arterial.network.hashing import GOLDEN, MASK, MIX_1, MIX_2, NOT_A_NUMBER, NULL
+from arterial.network.keys.hashing import GOLDEN, MASK, MIX_1, MIX_2, NOT_A_NUMBER, NULL
 from arterial.reference.scalar import value_to_instant
 from arterial.reference.stream import Tuples
 

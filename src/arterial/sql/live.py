@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from arterial.connectors.file_sink import FileSink
 from arterial.connectors.files.source import FileSource
+from arterial.connectors.sinks.files import FileSink
 from arterial.engine.host.inprocess import InProcess
 from arterial.errors import MachineError, RunError
 from arterial.network.box import SIGN, Stream

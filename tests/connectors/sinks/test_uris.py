@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arterial.connectors import file_sink
-from arterial.connectors.file_sink import FileSink
 from arterial.connectors.sink import Delivery
 from arterial.connectors.sinks import compaction
+from arterial.connectors.sinks import files as file_sink
+from arterial.connectors.sinks.files import FileSink
 from arterial.connectors.sinks.growing import GrowingSink
 from arterial.connectors.sinks.postgres import PostgresSink
 from arterial.connectors.sinks.print import PrintSink

@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from arterial import Network
-from arterial.connectors.file_sink import FileSink
 from arterial.connectors.files.source import FileSource
+from arterial.connectors.sinks.files import FileSink
 from arterial.engine.run.run import Settings, run
 from arterial.engine.spark.session import spark_session
 from arterial.errors import ArterialError

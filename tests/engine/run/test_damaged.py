@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 import arterial as art
-from arterial.connectors.file_sink import FileSink
 from arterial.connectors.files.source import FileSource
+from arterial.connectors.sinks.files import FileSink
 from arterial.engine.run.run import Settings, run
 from arterial.engine.spark.damage import check_logs, found_by_spark
 from arterial.errors import RunError

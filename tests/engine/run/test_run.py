@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 from arterial import Network
-from arterial.connectors.file_sink import FileSink
 from arterial.connectors.files.source import FileSource
-from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import ArrivingSource, MemorySource
-from arterial.connectors.table_sink import TableSink
+from arterial.connectors.sinks.files import FileSink
+from arterial.connectors.sinks.memory import MemorySink
+from arterial.connectors.sinks.table import TableSink
 from arterial.engine.host.failures import SET_ASIDE
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.run.run import Run, Settings, run

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import arterial as art
-from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import MemorySource
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.run.finished import finished, start_over
 from arterial.engine.run.folder import FOLDER

@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from arterial import Network
-from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import MemorySource
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.host.failures import FAIL
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.plan.compile import compile_network

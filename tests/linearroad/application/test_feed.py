@@ -15,7 +15,7 @@ from arterial.linearroad.application import originals
 from arterial.linearroad.application.feed import FIRST_SIZE, LARGEST_SIZE, REPORT_SCHEMA, REQUEST_SCHEMA, ROAD_KEY
 from arterial.linearroad.application.inputs import StoredInput
 from arterial.linearroad.formats.line_writer import event_lines
-from arterial.network.slots import slots
+from arterial.network.keys.slots import slots
 from arterial.network.train import BEGIN, END, Train
 from tests.linearroad.cities import generate
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from arterial.arrays import Array
-from arterial.network.hash_kernels import fold
+from arterial.network.keys.hash_kernels import fold
 
 
 @njit(cache=True)

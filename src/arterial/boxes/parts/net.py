@@ -15,8 +15,8 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.boxes.parts import exact
-from arterial.boxes.parts.accumulate import is_whole_mean, numbers_of
 from arterial.boxes.parts.signed import running
+from arterial.boxes.parts.windows.accumulate import is_whole_mean, numbers_of
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call
 from arterial.network.schema import Type

@@ -36,8 +36,8 @@ from arterial.connectors.times import check_options, parse_times
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError, NetworkError, RunError, near
 from arterial.network.duration import Duration, units
+from arterial.network.keys.slots import pieces
 from arterial.network.schema import Schema, Type
-from arterial.network.slots import pieces
 from arterial.network.train import BEGIN, Train
 from arterial.storage.place import remove
 

@@ -1,5 +1,5 @@
-"""Sinks that a user names by URI: files that grow, standard output, SQLite, PostgreSQL, webhooks.
+"""The sinks: files of parts, files that grow, memory, tables, standard output, SQLite, PostgreSQL, webhooks.
 
-`uris` says which URI is which sink. `driver.DriverSink` is the base of those that write when a step is committed;
-`database.DatabaseSink` of those with a transaction. Begin with `uris`, then `driver`.
+`uris` says which URI is which sink. `appended.AppendedSink` is the base of files that grow, `driver.DriverSink` of
+sinks that write when a step is committed, `database.DatabaseSink` of those with a transaction. Begin with `files`.
 """

@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 import polars as pl
 
-from arterial.connectors.appended_sink import AppendedSink
 from arterial.connectors.sink import Delivery
+from arterial.connectors.sinks.appended import AppendedSink
 from arterial.connectors.sinks.json_lines import read_json_lines, write_json_lines
 from arterial.connectors.sinks.owner import claim, owner_of
 from arterial.errors import RunError

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from arterial.connectors.file_sink import FORMATS, FileSink
 from arterial.connectors.sink import Sink
+from arterial.connectors.sinks.files import FORMATS, FileSink
 from arterial.connectors.sinks.growing import GrowingSink
 from arterial.connectors.sinks.print import PrintSink
 from arterial.errors import RunError, near

@@ -16,8 +16,8 @@ from arterial.engine.plan.compile import compile_network
 from arterial.engine.plan.plan import HEAD, Plan
 from arterial.engine.state.chunks import pack_chunk, unpack_chunk
 from arterial.engine.transport.parcels import Parcel
+from arterial.network.keys.slots import pieces, split
 from arterial.network.network import NetworkValue, Port
-from arterial.network.slots import pieces, split
 from arterial.network.state import Chunk, MemoryState
 from arterial.network.train import END, Train
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from arterial.connectors.sink import Sink
+from arterial.connectors.sinks.table import TableSink
 from arterial.connectors.source import Source
-from arterial.connectors.table_sink import TableSink
 from arterial.engine.host.failures import POLICIES
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.plan.plan import Plan

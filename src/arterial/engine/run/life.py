@@ -9,8 +9,8 @@ from threading import Event
 
 import polars as pl
 
-from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.sink import Sink
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.plan.plan import Plan
 from arterial.engine.run.show import html
 from arterial.engine.run.states import FAILED, FINISHED, PAUSED, RUNNING, STOPPED

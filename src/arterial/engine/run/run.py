@@ -13,9 +13,9 @@ from pathlib import Path
 from threading import Thread
 from typing import IO, TYPE_CHECKING, Any
 
-from arterial.connectors.memory_sink import MemorySink
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sink import Delivery, Sink
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.connectors.source import Source
 from arterial.engine.run.binding import (
     bind_sinks,

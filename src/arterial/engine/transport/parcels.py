@@ -10,7 +10,7 @@ import polars as pl
 
 from arterial.engine.plan.plan import Channel, Merge, Route
 from arterial.network.box import Stream
-from arterial.network.slots import split
+from arterial.network.keys.slots import split
 from arterial.network.state import State
 from arterial.network.train import Train
 

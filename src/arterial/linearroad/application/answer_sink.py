@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from arterial.arrays import Array
-from arterial.connectors.appended_sink import AppendedSink
 from arterial.connectors.pace import Pace
 from arterial.connectors.sink import Delivery
+from arterial.connectors.sinks.appended import AppendedSink
 from arterial.linearroad.formats.answers import ANSWER_SCHEMA, TABLE_OF_TYPE
 from arterial.linearroad.formats.dialects import Dialect, encode
 from arterial.network.train import Train

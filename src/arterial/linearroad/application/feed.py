@@ -23,8 +23,8 @@ from arterial.linearroad.application.originals import Originals, Road
 from arterial.linearroad.data.dataset import Data
 from arterial.linearroad.data.replicate import Replication
 from arterial.linearroad.formats.events import POSITION_REPORT
+from arterial.network.keys.slots import slots
 from arterial.network.schema import Schema
-from arterial.network.slots import slots
 from arterial.network.train import BEGIN, END, Train
 from arterial.storage.place import put_in_place
 

@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from arterial.linearroad.semantics.city import ENTRANCE_LANE, REPORT_SECONDS
-from arterial.network.hash_kernels import place_in
+from arterial.network.keys.hash_kernels import place_in
 
 NO_XWAY = -1
 

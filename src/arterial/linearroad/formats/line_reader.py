@@ -22,7 +22,7 @@ from arterial.linearroad.semantics.city import (
     MINUTES_A_DAY,
     SEGMENTS,
 )
-from arterial.network.hash_kernels import place_in
+from arterial.network.keys.hash_kernels import place_in
 
 FIELDS = len(EVENT_SCHEMA)
 MAX_LINE_BYTES = 4096

@@ -21,8 +21,8 @@ from arterial.linearroad.semantics.city import (
     TOLL_CARS_ABOVE,
     TOLL_LAV_BELOW,
 )
-from arterial.network.hash_kernels import mix
-from arterial.network.hashing import GOLDEN
+from arterial.network.keys.hash_kernels import mix
+from arterial.network.keys.hashing import GOLDEN
 
 # Weekday 1 is Sunday, as in the older specification (thesis 2003, table 3.4), so 7 is Saturday.
 WEEKEND = (1, 7)

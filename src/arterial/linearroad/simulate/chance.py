@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from arterial.network.hash_kernels import mix
-from arterial.network.hashing import GOLDEN
+from arterial.network.keys.hash_kernels import mix
+from arterial.network.keys.hashing import GOLDEN
 
 
 @njit(cache=True, inline="always")

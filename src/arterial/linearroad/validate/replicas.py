@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from arterial.linearroad.data.replicate import Replication
-from arterial.network.hashing import GOLDEN
+from arterial.network.keys.hashing import GOLDEN
 
 if TYPE_CHECKING:
     from arterial.linearroad.data.dataset import Data

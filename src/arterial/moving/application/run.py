@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arterial.connectors.file_sink import FileSink
 from arterial.connectors.pace import MAX, Pace, show_speed
 from arterial.connectors.sink import Sink
+from arterial.connectors.sinks.files import FileSink
 from arterial.engine.run.application import SETTINGS_FILE, WARM_UP_STEPS, Application, check_settings, write_json
 from arterial.engine.run.finished import start_over
 from arterial.engine.run.run import Run, Settings

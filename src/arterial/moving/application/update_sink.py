@@ -10,9 +10,9 @@ from typing import BinaryIO
 import numpy as np
 import polars as pl
 
-from arterial.connectors.appended_sink import AppendedSink
 from arterial.connectors.pace import Pace
 from arterial.connectors.sink import Delivery
+from arterial.connectors.sinks.appended import AppendedSink
 from arterial.moving.files.update_file import time_text, write_updates
 
 BIN = 0.01

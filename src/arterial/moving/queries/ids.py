@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from arterial.arrays import Array
-from arterial.network.hash_kernels import place_in
+from arterial.network.keys.hash_kernels import place_in
 
 Id = int | str
 

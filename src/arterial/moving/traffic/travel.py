@@ -13,8 +13,8 @@ from numba import njit
 
 from arterial.arrays import Array
 from arterial.moving.traffic.city import SPEEDS, City, make_city
-from arterial.network.hash_kernels import mix
-from arterial.network.hashing import GOLDEN
+from arterial.network.keys.hash_kernels import mix
+from arterial.network.keys.hashing import GOLDEN
 
 ROOM_METRES = 8.0
 """A road is full when there is an object for so many of its metres."""

@@ -10,7 +10,7 @@ from arterial.linearroad.application.kernels.accounts import Requests, settle
 from arterial.linearroad.application.kernels.base.hashing import home
 from arterial.linearroad.application.kernels.base.table import PIECES, Table
 from arterial.linearroad.application.kernels.tolls import Charges
-from arterial.network.slots import slots
+from arterial.network.keys.slots import slots
 from arterial.network.state import MemoryState, State
 
 DTYPES: dict[str, type[np.generic]] = {"amount": np.int64}

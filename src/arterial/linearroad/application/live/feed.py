@@ -16,8 +16,8 @@ from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA, 
 from arterial.linearroad.application.kernels.base.reports import part_rows
 from arterial.linearroad.application.live.spool import events_from, look_at, note_position, read_spool
 from arterial.linearroad.formats.events import EVENT_SCHEMA, POSITION_REPORT
+from arterial.network.keys.slots import slots
 from arterial.network.schema import Schema
-from arterial.network.slots import slots
 from arterial.network.train import Train
 
 _noted: dict[tuple[Path, str], int] = {}

@@ -14,7 +14,7 @@ import polars as pl
 from arterial.arrays import Array
 from arterial.boxes.parts import exact, kernels
 from arterial.boxes.parts.groups import codes, slots_of
-from arterial.boxes.parts.percentiles import (
+from arterial.boxes.parts.windows.percentiles import (
     add_to_histograms,
     histogram_columns,
     histogram_percentiles,

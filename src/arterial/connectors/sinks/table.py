@@ -13,8 +13,8 @@ from pathlib import Path
 
 import polars as pl
 
-from arterial.connectors.file_sink import put_tuples
 from arterial.connectors.sink import Delivery, Sink
+from arterial.connectors.sinks.files import put_tuples
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from arterial.network.hashing import GOLDEN, mix, value_bits, with_nulls
+from arterial.network.keys.hashing import GOLDEN, mix, value_bits, with_nulls
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 Slots = np.ndarray[Any, np.dtype[np.int64]]

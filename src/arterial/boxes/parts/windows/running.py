@@ -7,8 +7,8 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.boxes.parts import exact, kernels
-from arterial.boxes.parts.accumulate import SIZE, is_whole_mean, numbers_of, valid_rows
 from arterial.boxes.parts.groups import codes, slots_of, touched
+from arterial.boxes.parts.windows.accumulate import SIZE, is_whole_mean, numbers_of, valid_rows
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call
 from arterial.network.expression.vectorised import evaluate

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from arterial.boxes.parts import kernels
-from arterial.boxes.parts.accumulate import SIZE, WINDOW, accumulate, accumulator_schema, finish
 from arterial.boxes.parts.groups import codes, slots_of, touched
 from arterial.boxes.parts.order import instants, require_order
 from arterial.boxes.parts.table import KeyedTable
+from arterial.boxes.parts.windows.accumulate import SIZE, WINDOW, accumulate, accumulator_schema, finish
 from arterial.errors import NetworkError
 from arterial.network.box import Stream
 from arterial.network.duration import Duration, units

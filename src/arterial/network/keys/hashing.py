@@ -39,7 +39,7 @@ def mix(bits: Array) -> Array:
 
 def hash_tuples(tuples: pl.DataFrame, columns: Sequence[str], seed: int = 0) -> Array:
     """A 64-bit hash of each tuple over these columns."""
-    from arterial.network.hash_kernels import absorb, hash_texts
+    from arterial.network.keys.hash_kernels import absorb, hash_texts
 
     hashes = np.full(tuples.height, seed & MASK, np.uint64)
     for name in columns:

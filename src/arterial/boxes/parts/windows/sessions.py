@@ -7,12 +7,12 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.boxes.parts import kernels
-from arterial.boxes.parts.accumulate import SIZE, WINDOW, accumulate, accumulator_schema
 from arterial.boxes.parts.groups import codes, slots_of, touched
 from arterial.boxes.parts.order import instants
-from arterial.boxes.parts.recompute import call_functions, columns_needed
 from arterial.boxes.parts.table import KeyedTable
-from arterial.boxes.parts.windows import closed_windows, no_windows
+from arterial.boxes.parts.windows.accumulate import SIZE, WINDOW, accumulate, accumulator_schema
+from arterial.boxes.parts.windows.cut import closed_windows, no_windows
+from arterial.boxes.parts.windows.recompute import call_functions, columns_needed
 from arterial.network.box import Stream
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.state import State

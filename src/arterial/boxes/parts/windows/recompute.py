@@ -9,11 +9,11 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.boxes.parts import kernels
-from arterial.boxes.parts.accumulate import WINDOW, accumulate, accumulator_schema
 from arterial.boxes.parts.groups import codes, slots_of, touched
 from arterial.boxes.parts.order import Held, instants
 from arterial.boxes.parts.table import KeyedTable
-from arterial.boxes.parts.windows import closed_windows, no_windows
+from arterial.boxes.parts.windows.accumulate import WINDOW, accumulate, accumulator_schema
+from arterial.boxes.parts.windows.cut import closed_windows, no_windows
 from arterial.network.box import Stream
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.function import call_on_window

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from arterial.arrays import Array
-from arterial.network import hashing
+from arterial.network.keys import hashing
 
 mix: Any = njit(cache=True)(hashing.mix)
 
