@@ -76,6 +76,7 @@ def _kill_at_random(folder: Path, kills: int, count: int, seed: int) -> None:
         _until(lambda: _steps_begun(folder) > begun, process)  # noqa: B023
         try:
             process.wait(chance.uniform(0.0, 2.0))
+            _finish(process)  # one that failed by itself says why
             break
         except subprocess.TimeoutExpired:
             os.kill(process.pid, signal.SIGKILL)
