@@ -219,7 +219,7 @@ def test_on_spark(cars: Path, tmp_path: Path, spark: SparkSession, monkeypatch: 
     assert again.stdout == ""
     assert "".join(out.read_text().splitlines(keepends=True)[1:]) == here
     cars.write_text("".join(cars.read_text().splitlines(keepends=True)[:-1]))
-    with pytest.raises(DataError, match="its rows are not those that the run with this checkpoint began with"):
+    with pytest.raises(RunError, match="its file has changed since the run of the checkpoint"):
         arterial(*query, "--timeout", 2, "--checkpoint", checkpoint, "--shards", 2)
 
 

@@ -74,8 +74,7 @@ class Application(ABC):
             self._note()
             self.close()
             raise
-        if not self.ended:
-            self._note()
+        self._note_unless_ended()
         if over and not self.ended:
             self.close()
         return over
@@ -83,11 +82,16 @@ class Application(ABC):
     def stop(self) -> None:
         """End it after the train at hand; the same command takes it up again."""
         self._run.stop()
-        self._note()
+        self._note_unless_ended()
         self.close()
 
     def note(self, status: Status) -> None:  # noqa: B027  (most keep it in the checkpoint only)
         """Write down the state of the run where users look for it, other than in the checkpoint."""
+
+    def _note_unless_ended(self) -> None:
+        """One that has ended is finished only when its figures are written; until then it can be taken up again."""
+        if not self.ended:
+            self._note()
 
     def _note(self) -> None:
         if self._run.status.state != self._noted:

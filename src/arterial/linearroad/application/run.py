@@ -84,7 +84,7 @@ class LinearRoadRun(Application):
         self.options, self._spark, self._source = options, spark, source or open_input
         self.work = options.out / WORK
         self.profile, self.dialect = options.semantics, dialect_of(options.dialect)
-        if (status := read_status(self.work / "checkpoint")) is not None and status.state == FINISHED:
+        if (status := _finished(options.out)) is not None:
             raise DataError(f"{options.out}: {status.already_finished()}")
         settings = _settings(options, live=source is not None)
         super().__init__(self.work, self.work / "checkpoint", settings, place=str(options.out), otherwise=_OTHERWISE)
@@ -215,11 +215,16 @@ _OTHERWISE = "choose another --out, or use --force to begin again"
 
 def finished(options: RunOptions) -> Status | None:
     """The status of a finished run with these options; one with others is refused."""
-    status = read_status(options.out / WORK / "checkpoint")
-    if status is None or status.state != FINISHED:
-        return None
-    check_settings(options.out / WORK, _settings(options), place=str(options.out), otherwise=_OTHERWISE)
+    status = _finished(options.out)
+    if status is not None:
+        check_settings(options.out / WORK, _settings(options), place=str(options.out), otherwise=_OTHERWISE)
     return status
+
+
+def _finished(out: Path) -> Status | None:
+    """The status of a run whose figures are written; one that only came to the end of its input is taken up again."""
+    status = read_status(out)
+    return status if status is not None and status.state == FINISHED else None
 
 
 def _settings(options: RunOptions, *, live: bool = False) -> dict[str, str]:

@@ -143,7 +143,7 @@ def test_a_sender_that_goes_away_is_no_end(
     ):
         run.wait(WAIT_SECONDS)
     sender.join()
-    assert not (tmp_path / "out" / "run.json").exists()
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["state"] == "stopped"
     sender = send(server, *lines, b"#end\n")
     run = LinearRoadRun(options(place_of(server), tmp_path / "out"), spark=spark)
     assert run.wait(WAIT_SECONDS)
