@@ -91,6 +91,8 @@ MISTAKES: list[tuple[Mistake, list[str]]] = [
     (lambda n, s: Delay(good=3, zero=2), ["good < zero"]),
     (lambda n, s: s.filter("f", 3), ["expected an expression as text", "3"]),  # type: ignore[arg-type]
     (lambda n, s: s.filter("a/b", "true"), ["cannot be named 'a/b'"]),
+    (lambda n, s: s.filter("..", "true"), ["cannot be named '..'", "without slashes"]),
+    (lambda n, s: s.filter("x" * 300, "true"), ["at most 200 bytes"]),
     (lambda n, s: s.tumble("t", size=2, n=["count(*)"]), ["'n' must be an expression"]),  # type: ignore[arg-type]
     (lambda n, s: s.tumble("t", "count(*)", size=2), ["mapping of names"]),  # type: ignore[arg-type]
     (lambda n, s: s.group_by(["vehicle"]), ["expected the name of a column"]),  # type: ignore[arg-type]

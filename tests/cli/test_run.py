@@ -80,6 +80,7 @@ def test_explain_and_graph(tmp_path: Path) -> None:
         (("run", EXAMPLE, "--source", "x", "--sink", "alerts=ftp://me:s@h"), "unknown scheme 'ftp'; expected file://"),
         (("run", EXAMPLE, "--source", "x", "--sink", "alerts=-", "--json"), "leave out one of them"),
         (("run", EXAMPLE, "--source", "x", "--sink", "alerts=-", "--sink", "alerts=a"), "given twice"),
+        (("run", EXAMPLE, "--source", "x", "--checkpoint", "s3a://bucket/ck"), "it looks like a URI"),
         (("control", "nowhere", "pause"), "is not the checkpoint of a run"),
         (("control", "nowhere", "dance"), "expected one of: pause, resume"),
     ],

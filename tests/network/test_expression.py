@@ -182,3 +182,29 @@ def test_a_predicate_must_be_true_or_false() -> None:
 
 def test_object_is_a_column_like_any_other() -> None:
     assert parse("object < 5 and object > 2", Schema.of({"object": int})).type is Type.BOOL
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("(" * 5000 + "x > 1" + ")" * 5000, "nested more than 250 levels deep"),
+        (" and ".join(["x > 1"] * 5000), "nested more than 250 levels deep"),
+        ("not " * 5000 + "x > 1", "nested more than 250 levels deep"),
+        ("x > " + "9" * 5000, "does not fit into 64 bits"),
+        ("x > -" + "9" * 5000, "does not fit into 64 bits"),
+        ("x > 1 " * 50_000, "expected at most 100,000"),
+    ],
+    ids=["parentheses", "ands", "nots", "digits", "negative digits", "long"],
+)
+def test_huge_expressions_are_clear_errors(text: str, said: str) -> None:
+    with pytest.raises(NetworkError, match=said) as raised:
+        parse(text, Schema.of({"x": "int64"}))
+    assert len(str(raised.value)) < 600
+
+
+def test_a_long_chain_of_conditions_is_read() -> None:
+    assert parse(" and ".join(["x > 1"] * 200), Schema.of({"x": "int64"})).type is Type.BOOL
+
+
+def test_leading_zeros_are_read() -> None:
+    assert parse("0" * 5000 + "7", Schema.of({"x": "int64"})) == parse("7", Schema.of({"x": "int64"}))

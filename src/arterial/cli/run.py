@@ -103,6 +103,11 @@ def run(
         for box in value.boxes
         if not box.outputs and box.name not in named
     }
+    if taken := [name for name in usual if name in ("checkpoint", "local")]:
+        raise RunError(
+            f"output {taken[0]!r}: {out / taken[0]} is where the run keeps its own files; name its place with "
+            f"--sink {taken[0]}=PATH"
+        )
     sinks = {**usual, **named}
     settings = Settings(shards, train_size or TRAIN_SIZE, SET_ASIDE if set_aside else FAIL, interval)
     if local:

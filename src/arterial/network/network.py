@@ -10,6 +10,9 @@ from arterial.errors import NetworkError
 from arterial.network.box import Box, Stream
 from arterial.network.signed import require_sign
 
+MOST_BYTES = 200
+"""How long the name of a box may be: it becomes part of the names of files, which may have 255 bytes."""
+
 
 @dataclass(frozen=True, order=True)
 class Port:
@@ -50,9 +53,10 @@ class NetworkValue:
     def __post_init__(self) -> None:
         seen: set[str] = set()
         for box in self.boxes:
-            if not isinstance(box.name, str) or not box.name or any(sign in box.name for sign in "/\n\0"):
+            if not isinstance(box.name, str) or not _can_be_a_file(box.name):
                 raise NetworkError(
-                    f"network {self.name!r}: a box cannot be named {box.name!r}; expected a text without slashes"
+                    f"network {self.name!r}: a box cannot be named {box.name!r}; expected a text without slashes, of "
+                    f"at most {MOST_BYTES} bytes"
                 )
             if box.name in seen:
                 raise NetworkError(f"network {self.name!r}: two boxes are named {box.name!r}; give one another name")
@@ -184,3 +188,10 @@ def _check_signs(box: Box, inputs: Mapping[str, Stream]) -> None:
                     f"input {port!r} is a signed stream, which a {box.kind} cannot take, as rows that it counted may "
                     f"be withdrawn; {box.instead}"
                 )
+
+
+def _can_be_a_file(name: str) -> bool:
+    """Whether a name can be that of a file: state, points and outputs of a box are kept by its name."""
+    if name in ("", ".", "..") or any(sign in name for sign in "/\n\0"):
+        return False
+    return len(name.encode("utf-8", errors="replace")) <= MOST_BYTES

@@ -10,7 +10,7 @@ from typing import Any
 
 from arterial.connectors.sink import Sink
 from arterial.engine.run.binding import bind_sources
-from arterial.engine.run.folder import FOLDER
+from arterial.engine.run.folder import FOLDER, check_path
 from arterial.engine.run.lock import lock_checkpoint
 from arterial.engine.run.manifest import MANIFEST, describe_boxes
 from arterial.engine.run.states import FINISHED
@@ -25,6 +25,7 @@ def finished(checkpoint: Path, network: NetworkValue, sources: Mapping[str, Any]
 
     The sources are bound, because a source whose files have changed since refuses there.
     """
+    check_path(checkpoint)
     status = read_status(checkpoint)
     if status is None or status.state != FINISHED:
         return None

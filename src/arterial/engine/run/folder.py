@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import uuid
@@ -17,6 +18,7 @@ FOLDER = "arterial"
 
 def make_folder(checkpoint: str | Path) -> Path:
     """The run's own folder in its checkpoint."""
+    check_path(checkpoint)
     folder = Path(checkpoint).absolute() / FOLDER
     try:
         (folder / "rejects").mkdir(parents=True, exist_ok=True)
@@ -28,6 +30,15 @@ def make_folder(checkpoint: str | Path) -> Path:
             f"cannot keep a checkpoint in {checkpoint}: {trouble.strerror}. Give a folder that can be written to."
         ) from None
     return folder
+
+
+def check_path(checkpoint: str | Path) -> None:
+    """Raise if it is a URI: as a path it would silently be a folder named after the scheme."""
+    if re.match(r"[a-z][a-z0-9+.-]+:/", str(checkpoint), re.IGNORECASE):
+        raise RunError(
+            f"cannot keep a checkpoint in {checkpoint}: it looks like a URI, and a checkpoint is a folder of this "
+            "machine, or one that is mounted here. Give its path."
+        )
 
 
 @contextmanager

@@ -12,6 +12,15 @@ from arterial.network.schema import Schema, Type
 MIN_INT, MAX_INT = -(2**63), 2**63 - 1
 
 
+def shortened(text: str) -> str:
+    """An expression as a message shows it.
+
+    >>> shortened("x > 1"), len(shortened("x" * 1000))
+    ("'x > 1'", 203)
+    """
+    return repr(text if len(text) <= 200 else f"{text[:200]}…")
+
+
 class Binder(ABC):
     """Reads sqlglot's tree of an expression over tuples of a schema."""
 
@@ -26,7 +35,7 @@ class Binder(ABC):
         """The tree of a part."""
 
     def _error(self, message: str) -> NetworkError:
-        return NetworkError(f"expression {self.text!r}: {message}")
+        return NetworkError(f"expression {shortened(self.text)}: {message}")
 
     def _choice(self, arguments: list[Tree]) -> Tree:
         places = [*range(1, len(arguments) - 1, 2), len(arguments) - 1]

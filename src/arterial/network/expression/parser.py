@@ -20,7 +20,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from arterial.errors import NetworkError
-from arterial.network.expression.binder import MAX_INT, MIN_INT
+from arterial.network.expression.binder import MAX_INT, MIN_INT, shortened
 from arterial.network.expression.numbers import NAMES as OF_NUMBERS
 from arterial.network.expression.numbers import OF_FLOATS, Numbers
 from arterial.network.expression.texts import NAMES as OF_TEXTS
@@ -29,6 +29,12 @@ from arterial.network.expression.times import NAMES as OF_TIMES
 from arterial.network.expression.times import PARTS, Times
 from arterial.network.expression.tree import Call, Column, Literal, Tree, cast, known_column
 from arterial.network.schema import Schema, Type
+
+MOST_LEVELS = 250
+"""How deep an expression may be nested; a chain of `and` nests once for each."""
+
+MOST_SIGNS = 100_000
+"""How long an expression may be."""
 
 
 def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
@@ -41,7 +47,12 @@ def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
     """
     if not isinstance(text, str) or not text.strip():
         raise NetworkError(f"expected an expression as text, got {text!r}")
-    return _parse(text, schema, window)
+    if len(text) > MOST_SIGNS:
+        raise NetworkError(f"the expression {shortened(text)} has {len(text):,} signs; expected at most {MOST_SIGNS:,}")
+    try:
+        return _parse(text, schema, window)
+    except RecursionError:  # raised by sqlglot, before our own count of levels
+        raise _too_deep(text) from None
 
 
 @lru_cache(maxsize=4096)
@@ -50,8 +61,26 @@ def _parse(text: str, schema: Schema, window: Type | None) -> Tree:
         parsed = sqlglot.parse_one(text, read=Dialect)
     except SqlglotError as error:
         reason = str(error).split("\n")[0].removesuffix(".")
-        raise NetworkError(f"cannot read the expression {text!r}: {reason}") from None
+        raise NetworkError(f"cannot read the expression {shortened(text)}: {reason}") from None
+    if _levels(parsed) > MOST_LEVELS:
+        raise _too_deep(text)
     return _Parser(text, schema, window).tree(parsed)
+
+
+def _levels(parsed: Any) -> int:
+    deepest, left = 0, [(parsed, 1)]
+    while left:
+        part, level = left.pop()
+        deepest = max(deepest, level)
+        left += [(inner, level + 1) for inner in part.iter_expressions()]
+    return deepest
+
+
+def _too_deep(text: str) -> NetworkError:
+    return NetworkError(
+        f"the expression {shortened(text)} is nested more than {MOST_LEVELS} levels deep; divide it over several "
+        "boxes, or use `in (…)` instead of many `or`"
+    )
 
 
 def predicate(text: str, schema: Schema) -> Tree:
@@ -161,12 +190,14 @@ class _Parser(Numbers, Texts, Times):
         if part.is_string:
             return Literal(part.this, Type.STRING)
         if part.this.isdigit():
-            return self._integer(int(part.this))
+            return self._integer(part.this)
         return Literal(float(part.this), Type.FLOAT64)
 
-    def _integer(self, value: int) -> Tree:
+    def _integer(self, digits: str, sign: int = 1) -> Tree:
+        # Python refuses to read thousands of digits, and 20 are too many already.
+        value = sign * int(digits.lstrip("0")[:20] or "0")
         if not MIN_INT <= value <= MAX_INT:
-            raise self._error(f"{value} does not fit into 64 bits")
+            raise self._error(f"{'-' if sign < 0 else ''}{digits[:40]} does not fit into 64 bits")
         return Literal(value, Type.INT64)
 
     def _on_boolean(self, part: exp.Boolean) -> Tree:
@@ -177,7 +208,7 @@ class _Parser(Numbers, Texts, Times):
 
     def _on_neg(self, part: exp.Neg) -> Tree:
         if isinstance(part.this, exp.Literal) and not part.this.is_string and part.this.this.isdigit():
-            return self._integer(-int(part.this.this))
+            return self._integer(part.this.this, -1)
         return self._numeric("neg", part.this)
 
     def _on_not(self, part: exp.Not) -> Tree:
