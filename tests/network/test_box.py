@@ -75,7 +75,7 @@ def test_boxes_of_every_room_go_to_json_and_back() -> None:
     net = Network("n")
     reports = net.source("s", {"time": int, "object": int, "x": int, "y": int}).box(Half("half"))
     gpac_in(reports, "near", region=(0, 0, 5, 5)).output("o")
-    assert from_json(to_json(net.value)) == net.value
+    assert from_json(to_json(net.value), [__name__]) == net.value
 
 
 def test_all_ports_stays_all_ports() -> None:

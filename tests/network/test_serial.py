@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,11 +56,11 @@ def network() -> Network:
 
 def test_without_loss() -> None:
     value = network().value
-    again = from_json(to_json(value))
+    again = from_json(to_json(value), [__name__])
     assert again == value
     assert again.groups == {"both": ("fast", "some", "slow")}
     assert again.streams == value.streams
-    assert Network.from_json(network().to_json()).value == value
+    assert Network.from_json(network().to_json(), [__name__]).value == value
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,12 @@ def test_without_loss() -> None:
     [
         (lambda d: d.update(format=99), "expected a network of format 1, got 99"),
         (lambda d: d["boxes"][0].update(kind="sorcery"), "no kind of box 'sorcery'"),
-        (lambda d: d["boxes"][1].update({"kind": "twice", "class": "no.such:Box"}), "cannot find its class"),
+        (lambda d: d["boxes"][1].update({"kind": "twice", "class": f"{__name__}:No"}), "cannot find its class"),
+        (lambda d: d["boxes"][1].update({"kind": "twice", "class": "no.such:Box"}), r"modules=\['no.such'\]"),
+        (lambda d: d.update(groups=[]), "damaged"),
+        (lambda d: d.update(boxes=[3]), "damaged"),
+        (lambda d: d.update(arcs=[[1, 2]]), "damaged"),
+        (lambda d: d.update(network=[]), "expected a JSON object"),
         (lambda d: d["boxes"][0].update(colour="red"), "no column 'colour'|'colour'"),
         (lambda d: d.pop("arcs"), "damaged"),
         (lambda d: d.pop("network"), "expected a JSON object"),
@@ -77,7 +83,23 @@ def test_what_cannot_be_read(change, message: str) -> None:  # type: ignore[no-u
     data = json.loads(network().to_json())
     change(data)
     with pytest.raises(NetworkError, match=message):
-        from_json(json.dumps(data))
+        from_json(json.dumps(data), [__name__])
+
+
+@pytest.mark.parametrize(
+    "place", ["os:system", "antigravity:fly", "arterial.storage.place:remove", "tests.network.no:f"]
+)
+def test_nothing_is_imported_that_was_not_named(place: str) -> None:
+    text = network().to_json()
+    assert f"{__name__}:doubled" in text
+    with pytest.raises(NetworkError, match="would run the code of that module"):
+        from_json(text.replace(f"{__name__}:doubled", place), [__name__])
+    assert "antigravity" not in sys.modules
+
+
+def test_json_that_is_nested_deeply() -> None:
+    with pytest.raises(NetworkError, match="as JSON"):
+        from_json("[" * 100_000)
 
 
 def test_no_json() -> None:

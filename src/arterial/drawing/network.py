@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,9 +41,9 @@ class Network:
         return network
 
     @classmethod
-    def from_json(cls, text: str) -> Network:
-        """The network that the text describes."""
-        return cls.of(from_json(text))
+    def from_json(cls, text: str, modules: Iterable[str] = ()) -> Network:
+        """The network that the text describes; boxes of your own and functions are imported only from `modules`."""
+        return cls.of(from_json(text, modules))
 
     def to_json(self) -> str:
         """The network as JSON text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -38,24 +39,30 @@ def to_json(network: NetworkValue, indent: int | None = 2) -> str:
     )
 
 
-def from_json(text: str) -> NetworkValue:
-    """The network that the text describes."""
+def from_json(text: str, modules: Iterable[str] = ()) -> NetworkValue:
+    """The network that the text describes.
+
+    Text from elsewhere must not run code: boxes of the user's own, and functions, are imported only from `modules`.
+    """
+    if isinstance(modules, str):
+        raise NetworkError(f"expected the names of modules as a list, got {modules!r}")
+    trusted = ("arterial", *modules)
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise NetworkError(f"expected a network as JSON: {error}") from None
-    if not isinstance(data, dict) or "network" not in data:
-        raise NetworkError("expected a JSON object with the key 'network'")
+    if not isinstance(data, dict) or not isinstance(data.get("network"), str):
+        raise NetworkError("expected a JSON object with the key 'network', the name of the network")
     if data.get("format") != FORMAT:
         raise NetworkError(f"expected a network of format {FORMAT}, got {data.get('format')!r}; write it again")
     try:
         return NetworkValue(
             data["network"],
-            tuple(_box_from_data(box) for box in data["boxes"]),
+            tuple(_box_from_data(box, trusted) for box in data["boxes"]),
             tuple(Arc(_port(begin), _port(end)) for begin, end in data["arcs"]),
             {name: tuple(boxes) for name, boxes in data.get("groups", {}).items()},
         )
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise NetworkError(f"the JSON of network {data['network']!r} is damaged: {error!r}") from None
 
 
@@ -70,16 +77,16 @@ def _box_to_data(box: Box) -> dict[str, Any]:
     return data
 
 
-def _box_from_data(data: dict[str, Any]) -> Box:
+def _box_from_data(data: dict[str, Any], trusted: tuple[str, ...]) -> Box:
     fields = dict(data)
-    kind = _kind(fields.pop("kind"), fields.pop("class", None), data.get("name"))
+    kind = _kind(fields.pop("kind"), fields.pop("class", None), data.get("name"), trusted)
     known = [field.name for field in dataclasses.fields(kind) if field.name not in _FILLED_IN]
     for name in fields:
         known_column(name, known, f"a {kind.kind} (box {data.get('name')!r})")
-    return kind(**{name: _from_data(value) for name, value in fields.items()})
+    return kind(**{name: _from_data(value, trusted) for name, value in fields.items()})
 
 
-def _kind(word: str, place: str | None, name: object) -> type[Box]:
+def _kind(word: str, place: str | None, name: object, trusted: tuple[str, ...]) -> type[Box]:
     if place is None:
         importlib.import_module("arterial.boxes")
         known = {kind: found for kind, found in Box.kinds.items() if _goes_by_word(found)}
@@ -88,6 +95,7 @@ def _kind(word: str, place: str | None, name: object) -> type[Box]:
                 f"box {name!r}: there is no kind of box {word!r}; expected one of {', '.join(sorted(known))}"
             )
         return known[word]
+    _check_trusted(place, trusted)
     try:
         found = find(place)
     except NetworkError as mistake:
@@ -134,15 +142,26 @@ def _to_data(value: Any, where: str) -> Any:
     raise NetworkError(f"{where}: a {type(value).__name__} cannot go to JSON; use plain data or a tuple of it")
 
 
-def _from_data(data: Any) -> Any:
+def _check_trusted(place: str, trusted: tuple[str, ...]) -> None:
+    """Raise unless a place is in a module that may be imported, or in one below it."""
+    module = place.partition(":")[0]
+    if not any(module == known or module.startswith(f"{known}.") for known in trusted):
+        raise NetworkError(
+            f"the network names {place}, and reading it would run the code of that module. If you trust it, give its "
+            f"module: from_json(text, modules=[{module!r}])"
+        )
+
+
+def _from_data(data: Any, trusted: tuple[str, ...]) -> Any:
     if isinstance(data, list):
-        return tuple(_from_data(part) for part in data)
+        return tuple(_from_data(part, trusted) for part in data)
     if not isinstance(data, dict):
         return data
     if "relation" in data:
-        return Relation(data["relation"], *(_from_data(data[key]) for key in ("schema", "key", "rows")))
+        return Relation(data["relation"], *(_from_data(data[key], trusted) for key in ("schema", "key", "rows")))
     if "function" in data:
         produces = Schema(tuple(Field(name, Type(kind)) for name, kind in data["produces"]))
+        _check_trusted(data["function"], trusted[1:])
         return Function.at(data["function"], tuple(data["reads"]), produces)
     if "timestamp" in data:
         return _EPOCH + timedelta(microseconds=data["timestamp"])
