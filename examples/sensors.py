@@ -20,12 +20,11 @@ readings = net.source(
 )
 by_sensor = readings.group_by("sensor").deduplicate("once", "number", within="1 minute")
 by_sensor.slide("five_minutes", over="5 minutes", every="1 minute", mean="avg(celsius)", n="count(*)").output("means")
+readings.late.output("too_late")
 
 places = net.loaded_relation("places", {"sensor": str, "room": str, "hottest": float}, key="sensor", time="timestamp")
 placed = by_sensor.read_relation("placed", places)
 placed.in_a_row("three_hot", "celsius > hottest", n=3).output("alerts")
-
-readings.late.output("too_late")
 
 PLACES = {"s1": ("kitchen", 24.0), "s2": ("cellar", 14.0), "s3": ("attic", 26.0), "s4": ("hall", 21.0)}
 USUAL = {"s1": 23.0, "s2": 12.0, "s3": 25.0, "s4": 20.0, "s5": 19.0}

@@ -9,7 +9,9 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from runpy import run_path
 from typing import TYPE_CHECKING, Any
@@ -161,6 +163,7 @@ def test_sensors(sensors: dict[str, Path]) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_sensors_on_spark(sensors: dict[str, Path], spark: SparkSession) -> None:
     same_outputs(run_on_spark(SENSORS["net"], sensors, spark), run_locally("sensors", sensors))
 
@@ -249,6 +252,7 @@ def test_fleet(fleet: dict[str, Path]) -> None:
     same_rows(out["nearest"], nearest)
 
 
+@pytest.mark.thorough
 def test_fleet_on_spark(fleet: dict[str, Path], spark: SparkSession) -> None:
     same_outputs(run_on_spark(FLEET["net"], fleet, spark), run_locally("fleet", fleet))
 
@@ -316,5 +320,53 @@ def test_clicks(clicks: dict[str, Path]) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_clicks_on_spark(clicks: dict[str, Path], spark: SparkSession) -> None:
     same_outputs(run_on_spark(CLICKS["net"], clicks, spark), run_locally("clicks", clicks))
+
+
+# The pages
+
+
+@pytest.mark.parametrize("name", ["sensors", "fleet", "clicks"])
+def test_page(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands print what the page says; its Python draws the example's network, its picture is that network's."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    (folder / "try").mkdir()
+    monkeypatch.chdir(folder / "try")
+    drawn, pages = Path(f"{name}.py"), ROOT / "docs" / "tutorial"
+    blocks = re.findall(
+        r"^```(python|console)\n(.*?)^```", (pages / f"{name}.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    for language, block in blocks:
+        if language == "python":
+            drawn.write_text((drawn.read_text() if drawn.exists() else "") + block)
+        else:
+            for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+                says(command, expected.splitlines())
+    example = ROOT / "examples" / drawn.name
+    assert run_path(str(drawn))["net"].value == run_path(str(example))["net"].value
+    assert Path(f"{name}.svg").read_text() == (pages / f"{name}.svg").read_text()
+
+
+def says(command: str, expected: list[str]) -> None:
+    """A command prints these lines, `…` being anything; `arterial` may print others between them, such as progress."""
+    words = shlex.split(command)
+    if words[0] == "arterial":
+        done = CliRunner().invoke(app, words[1:])
+        assert done.exit_code == 0, done.output
+        printed = iter(done.output.splitlines())
+        for line in expected:
+            pattern = ".*".join(re.escape(part) for part in line.split("…"))
+            assert any(re.fullmatch(pattern, one) for one in printed), f"{line}\nis not in\n{done.output}"
+    else:
+        assert shown(words).splitlines() == expected
+
+
+def shown(words: list[str]) -> str:
+    """What a script, or a command of the system, prints."""
+    if words[0] == "python":
+        with redirect_stdout(StringIO()) as printed:
+            run_path(words[1], run_name="__main__")
+        return printed.getvalue()
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
