@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from runpy import run_path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -52,7 +53,8 @@ def run_locally(network: str, sources: dict[str, Path]) -> dict[str, pl.DataFram
 
 
 def run_on_spark(network: art.Network, sources: dict[str, Path], spark: SparkSession) -> dict[str, pl.DataFrame]:
-    run = art.run(network, spark=spark, **{name: str(path) for name, path in sources.items()})
+    given: Row = {name: str(path) for name, path in sources.items()}
+    run = art.run(network, spark=spark, checkpoint=Path.cwd() / "checkpoint", **given)
     run.wait()
     return dict(run.outputs)
 
@@ -312,7 +314,7 @@ def test_clicks(clicks: dict[str, Path]) -> None:
                 "time": hour + timedelta(hours=1, microseconds=-1),
                 "visits": len(rows),
                 "bounces": sum(row["clicks"] == 1 for row in rows),
-                "median_clicks": float(pl.Series([row["clicks"] for row in rows]).median()),  # type: ignore[arg-type]
+                "median_clicks": float(median(row["clicks"] for row in rows)),
                 "longest": max(round((row["time"] - row["since"]).total_seconds() / 60, 1) for row in rows),
             }
             for hour, rows in hours.items()
