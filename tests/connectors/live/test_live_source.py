@@ -133,8 +133,8 @@ def test_a_stranger_does_not_stop_a_run(right: dict[str, pl.DataFrame]) -> None:
 @pytest.mark.parametrize(
     ("options", "data", "code", "said"),
     [
-        ("", ALL + b"#end\n", 0, "done: 200 tuples in"),
-        ("?eof=end", ALL, 0, "done: 200 tuples in"),
+        ("", ALL + b"#end\n", 0, "finished: 200 tuples in"),
+        ("?eof=end", ALL, 0, "finished: 200 tuples in"),
         ("", ALL, 1, "ended after 200 line(s), without saying that it is done"),
     ],
 )

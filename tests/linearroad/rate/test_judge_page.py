@@ -41,7 +41,8 @@ def _events() -> str:
 def test_the_adapter_is_a_right_system(language: str, command: list[str], tmp_path: Path) -> None:
     (tmp_path / "events.csv").write_text(_events())
     (tmp_path / "system").write_text(_adapter(language))
-    driven = [*ARTERIAL, "drive", "--data", "events.csv", "--to", "-", "--start-file", "start", "--record", "record"]
+    driven = [*ARTERIAL, "drive", "--data", "events.csv", "--to", "-", "--no-end-marker"]
+    driven += ["--start-file", "start", "--record", "record"]
     with subprocess.Popen(driven, cwd=tmp_path, stdout=subprocess.PIPE) as driver:
         system = [*command, "system", "answers.csv", "start"]
         subprocess.run(system, cwd=tmp_path, stdin=driver.stdout, check=True, env=os.environ, timeout=60)
