@@ -117,7 +117,14 @@ def test_the_last_report_of_an_instant_counts() -> None:
     ]
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(2, 30))])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        0,
+        *(pytest.param(n, marks=pytest.mark.thorough) for n in range(1, 9)),
+        *(pytest.param(n, marks=pytest.mark.slow) for n in range(9, 60)),
+    ],
+)
 @pytest.mark.parametrize("lonlat", [False, True])
 def test_random_worlds(seed: int, lonlat: bool) -> None:
     chance = random.Random(seed)

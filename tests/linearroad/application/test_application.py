@@ -17,7 +17,7 @@ from tests.linearroad.jams import jam
 from tests.linearroad.validate.test_validate_expected import validator_answers
 
 PROFILES = ["spec", "walmart", "thesis2003"]
-CITIES = 60
+CITIES = 30
 JAMS = 3
 CITIES_WITH_HISTORY = 8
 MORE_CITIES = 1000

@@ -14,7 +14,7 @@ from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import generate, small, table_of
 
 FEW_CITIES = 20
-CITIES = 200
+CITIES = 120
 MORE_CITIES = 3000
 
 
