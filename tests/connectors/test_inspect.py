@@ -60,3 +60,12 @@ def test_the_command(tmp_path: Path) -> None:
     assert "line 16: vehicle is 'x', expected int64" in shown.output
     as_json = CliRunner().invoke(app, ["inspect", str(tmp_path / "in.csv"), "--json"])
     assert json.loads(as_json.output)["bad_lines"] == 1
+
+
+def test_of_a_folder_the_first_file_is_looked_at(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("time,x\n1,2\n")
+    found = inspect_file(tmp_path)
+    assert found.rows == 1
+    assert "only the first file was read: " in found.lines()[0]
+    assert found.describe()["read"].endswith("a.csv")

@@ -50,6 +50,8 @@ class Inspection:
     bad: int = 0
     examples: list[str] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
+    read: str = ""
+    """The file that was looked at, if it is the first of several."""
 
     @property
     def source(self) -> str:
@@ -67,6 +69,7 @@ class Inspection:
         """All of it, as data."""
         return {
             "file": self.path,
+            "read": self.read or self.path,
             "kind": self.kind,
             "rows": self.rows,
             "columns": {column.name: str(column.type) for column in self.schema},
@@ -84,7 +87,8 @@ class Inspection:
     def lines(self) -> list[str]:
         """All of it, to read."""
         width = max(len(name) for name in self.schema.names)
-        said = [f"{self.path}: {self.kind}, {self.rows:,} rows that fit, {self.bad:,} bad line(s)"]
+        where = f"{self.path} (only the first file was read: {self.read})" if self.read else self.path
+        said = [f"{where}: {self.kind}, {self.rows:,} rows that fit, {self.bad:,} bad line(s)"]
         for column in self.schema:
             note = " <- the time" if column.name == self.time else ""
             unit = f", numbers of {NAMES[self.units[column.name]]} since 1970" if column.name in self.units else ""
@@ -105,11 +109,12 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
     """Look at a file; of a folder or a pattern, at the first."""
     options = options or TimeOptions()
     check_options(options.unit, options.timezone, str(path))
-    file = find_files(path, "inspect")[0]
+    file, *others = find_files(path, "inspect")
     schema = _schema_of_texts(file) if file.is_text else _schema_of_columns(file)
     if time is not None and time not in schema:
         raise DataError(f"{file.path}: has no column {time!r}; it has: {', '.join(schema.names)}")
     found = Inspection(str(path), file.kind, schema, time or _time_column(schema))
+    found.read = str(file.path) if others else ""
     _read(file, found, options)
     return found
 
