@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -346,3 +347,15 @@ def test_a_file_source_as_fast_as_possible(spark: SparkSession, tmp_path: Path) 
     assert running.wait(300)
     assert running.statistics.steps == 3
     assert _same(sink.read(), InProcess(network).run(trains(numbers(500), 1000))["out"])
+
+
+def test_a_run_that_was_killed_while_it_logged_its_first_step_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    network = chain(Enter("in"), By("by"), Running("sum"), Leave("out"))
+    source = MemorySource([step["in"] for step in trains(numbers(50), 50)])
+    assert run(network, {"in": source}, {}, tmp_path / "c", TWO, spark=spark).wait(300)
+    shutil.rmtree(tmp_path / "c" / "spark")
+    (tmp_path / "c" / "spark" / "offsets").mkdir(parents=True)
+    (tmp_path / "c" / "spark" / "offsets" / ".0.5e0b8a52-7d6c-4c5e-9a36-1f2e3d4c5b6a.tmp").write_text("v1")
+    running = run(network, {"in": source}, {}, tmp_path / "c", TWO, spark=spark)
+    assert running.wait(300)
+    assert running.statistics.steps == 1

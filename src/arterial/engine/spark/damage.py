@@ -27,9 +27,10 @@ _STATE_SIGNS = ("CANNOT_LOAD_STATE_STORE", "STATE_STORE", "STDS_FAILED_TO_READ",
 
 
 def check_logs(spark: Path) -> None:
-    """Raise if the logs in Spark's part of a checkpoint cannot be gone on from."""
+    """Raise if the logs in Spark's part of a checkpoint cannot be gone on from. The checkpoint is locked."""
     numbers = {log: _numbers(spark / log) for log in _LOGS}
     if not any(numbers.values()):
+        _clear_drafts(spark / "offsets")
         return
     _check_json(spark / "metadata", lines=False)
     for log, found in numbers.items():
@@ -43,6 +44,12 @@ def check_logs(spark: Path) -> None:
         raise _damaged(spark / "offsets" / str(done), "is missing")
     if planned > done + 1:
         raise _damaged(spark / "commits" / str(planned - 1), "is missing")
+
+
+def _clear_drafts(log: Path) -> None:
+    """Remove what a run left that was killed while it logged its first step: Spark takes it for another query's."""
+    for draft in log.glob(".*.tmp*"):
+        draft.unlink(missing_ok=True)
 
 
 def found_by_spark(text: str) -> RunError | None:
