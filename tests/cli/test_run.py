@@ -172,6 +172,7 @@ def test_a_csv_file_in_and_csv_files_out(reports: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "alerts.csv").read_text().startswith("vehicle,time,peak,reports\n")
 
 
+@pytest.mark.thorough
 def test_a_local_run_can_be_repeated(reports: Path, tmp_path: Path) -> None:
     words = [
         "run",

@@ -69,6 +69,7 @@ def _rows(count: int, disorder: int, seed: int = 1) -> Rows:
     return [(n // 3 + rng.randint(0, disorder) if n % 20 else None, n) for n in range(count)]
 
 
+@pytest.mark.thorough
 @kinds
 @pytest.mark.parametrize("disorder", [0, 4])
 def test_killed_after_any_plan(write: Write, disorder: int, tmp_path: Path) -> None:
@@ -211,6 +212,7 @@ def test_a_huge_line_is_set_aside(write: Write, tmp_path: Path, monkeypatch: pyt
     assert "bytes, expected at most 1,000" in reject["reason"][0]
 
 
+@pytest.mark.thorough
 @kinds
 def test_what_was_passed_is_removed(write: Write, tmp_path: Path) -> None:
     path = write(tmp_path, [(n, n) for n in range(200, 0, -1)])

@@ -362,6 +362,7 @@ def by_time(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["t"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("killed", ["after one slot", "after the slots", "after the commit", "commit twice"])
 def test_a_step_that_comes_again_is_there_once(system: System, tmp_path: Path, killed: str) -> None:
     life = Life(system, tmp_path / "c")
@@ -399,6 +400,7 @@ def test_nothing_arrives(system: System, tmp_path: Path) -> None:
     life.sink.finish()
 
 
+@pytest.mark.thorough
 def test_a_slow_receiver_is_waited_for(system: System, tmp_path: Path) -> None:
     life = Life(system, tmp_path / "c")
     life.step(1)
@@ -408,6 +410,7 @@ def test_a_slow_receiver_is_waited_for(system: System, tmp_path: Path) -> None:
     assert by_time(system.rows(life.sink)) == expected(range(1, 4))
 
 
+@pytest.mark.thorough
 def test_a_receiver_that_was_down_has_each_tuple_once(system: System, tmp_path: Path) -> None:
     life = Life(system, tmp_path / "c")
     life.step(1)

@@ -126,6 +126,7 @@ def test_an_unknown_format_of_parts(tmp_path: Path) -> None:
         sink_from(f"{tmp_path}/x?format=xml", "alerts", tmp_path).bind("alerts", STREAM, tmp_path)
 
 
+@pytest.mark.thorough
 def test_small_parts_become_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "MERGED_AT_ONCE", 4)
     sink = FileSink(tmp_path / "out", compact=True).bind("out", STREAM, tmp_path)

@@ -65,6 +65,7 @@ def uniform(lav: int, cnt: int, days: range = range(1, 8)) -> NDArray[np.int32]:
     return cells
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(12))
 def test_agrees_with_the_plain_walk(seed: int) -> None:
     random = np.random.default_rng(seed)

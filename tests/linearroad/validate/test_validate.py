@@ -231,6 +231,7 @@ def test_a_replicated_run(tmp_path: Path) -> None:
         _judge(run, replicate=0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dialect_name", DIALECTS)
 @pytest.mark.parametrize("profile_name", ["spec", "walmart", "thesis2003"])
 def test_right_answers_pass_in_every_profile_and_dialect(tmp_path: Path, profile_name: str, dialect_name: str) -> None:

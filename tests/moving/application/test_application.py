@@ -46,6 +46,7 @@ def compare(tmp_path: Path, options: QueryOptions, train_size: int) -> None:
         assert getattr(ready, name) == getattr(summary, name), name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("train_size", [1, 60, 10_000])
 def test_the_updates_are_the_same(tmp_path: Path, seed: int, train_size: int) -> None:

@@ -42,6 +42,7 @@ def inputs(seed: int, space: Space = Space.PLANE) -> dict[str, Rows]:
     return {"objects": objects, "queries": [dict.fromkeys(QUERY_SCHEMA) | row for row in queries]}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("timeout", [None, 3.0])
 def test_it_means_what_the_definition_says(seed: int, timeout: float | None) -> None:
@@ -50,6 +51,7 @@ def test_it_means_what_the_definition_says(seed: int, timeout: float | None) -> 
     check_box(box, inputs(seed, space), streams(), meaning=moving_queries, seed=seed)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_with_a_smaller_cache_it_is_the_same_in_any_cut(seed: int) -> None:
     check_box(MovingQueries("q", cache=25.0, timeout=4.0), inputs(seed), streams(), seed=seed)

@@ -87,6 +87,7 @@ def test_on_signed_streams(query: str, moves: bool, seed: int) -> None:
     check_network(net, {"s": signed(reports(seed), seed)}, trains=20, seed=seed)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("query", ["moving", "moving_knn"])
 @pytest.mark.parametrize("is_signed", [False, True])
 @pytest.mark.parametrize("timeout", [None, 4])
@@ -101,6 +102,7 @@ def test_the_focal_object_on_a_stream_of_its_own(query: str, is_signed: bool, ti
     check_network(net, arrivals, trains=20, seed=seed)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("query", ["region", "moving_knn"])
 def test_on_longitude_and_latitude(query: str) -> None:
     for seed in range(2):

@@ -91,6 +91,7 @@ def test_many_random_worlds(seed: int) -> None:
     check(world, space=space, timeout=[None, 2.0, 5.0][seed % 3], forget=seed % 5 == 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reporting", [1, 30, 3000])
 def test_few_and_many_reports_in_a_time_unit(reporting: int) -> None:
     chance = np.random.default_rng(reporting)

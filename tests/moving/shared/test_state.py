@@ -35,6 +35,7 @@ def log(state: MemoryState, engine: SharedExecution, events: list[Event]) -> Non
     engine.forget()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("cache", [100.0, 75.0])
 def test_a_loaded_engine_goes_on(seed: int, cache: float) -> None:

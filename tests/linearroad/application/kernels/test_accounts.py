@@ -96,6 +96,7 @@ class Worker(MemoryState):
         self._earlier_memo, self._memo = self._memo, {}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("moved", [1, 100, 1 << 18])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_table_of_an_earlier_train_catches_up(seed: int, moved: int, monkeypatch: pytest.MonkeyPatch) -> None:
