@@ -120,7 +120,7 @@ class Run(ABC):
         state = FAILED if self._error else FINISHED if self.ended else STOPPED
         try:
             self._status.become(state, str(self._error) if self._error else None)
-        except OSError as trouble:  # a full disk, say; what ended the run is told first
+        except OSError as trouble:  # a full disk, say; what ended the run comes first
             self._error = self._error or RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}")
 
     def _repr_html_(self) -> str:
