@@ -109,3 +109,41 @@ def test_what_cannot_be_written_is_reported(tmp_path: Path) -> None:
 def _leave(files: AppendedFiles, step: int, parts: list[tuple[str, int, str]]) -> None:
     for kind, slot, line in parts:
         files.part(kind, step, slot).write_text(f"{line}\n")
+
+
+def test_a_part_that_a_task_named_is_found_though_the_folder_does_not_list_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As over a network, where the listing of a folder may be older than a file that another host has put there."""
+    sink = CsvLines(AppendedFiles({"0": tmp_path / "out.csv"}))
+    sink.bind("out", STREAM, tmp_path)
+    tuples = pl.DataFrame({"t": [1, 2]}, schema=STREAM.schema.polars())
+    receipts = [sink.write(Delivery("out", 1, slot, Train(tuples, 1))) for slot in (1, 0)]
+    empty = sink.write(Delivery("out", 1, 2, Train(tuples.clear(), 1)))
+    assert receipts == ["step-000000001-0-001.part", "step-000000001-0-000.part"]
+    assert empty is None
+    monkeypatch.setattr(Path, "glob", lambda *_: iter(()))
+    for receipt in receipts:
+        assert receipt is not None
+        sink.receive(1, receipt)
+    sink.commit(1)
+    assert (tmp_path / "out.csv").read_text() == "1\n2\n1\n2\n"
+    sink.receive(2, "step-000000002-0-000.part")
+    with pytest.raises(RunError, match=r"step-000000002-0-000.part: cannot be written: No such file"):
+        sink.commit(2)
+
+
+def test_what_a_task_leaves_that_was_late_goes(tmp_path: Path) -> None:
+    sink = CsvLines(AppendedFiles({"0": tmp_path / "out.csv"}))
+    sink.bind("out", STREAM, tmp_path)
+    deliver(sink, 1, 0, 7)
+    sink.commit(1)
+    deliver(sink, 1, 0, 7)  # a worker that was cut off comes back
+    deliver(sink, 2, 0, 8)
+    deliver(sink, 2, 0, 8)
+    sink.commit(2)
+    assert (tmp_path / "out.csv").read_text() == "7\n8\n"
+    again = CsvLines(AppendedFiles({"0": tmp_path / "out.csv"}))
+    again.bind("out", STREAM, tmp_path)
+    assert [path.name for path in (tmp_path / "sinks" / "out").iterdir()] == ["journal.json"]
+    assert (tmp_path / "out.csv").read_text() == "7\n8\n"

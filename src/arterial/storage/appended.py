@@ -8,18 +8,19 @@ files back to it, and Spark repeats the step.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from arterial.errors import RunError
-from arterial.storage.place import put_in_place, remove
+from arterial.storage.damage import damaged, read_json
+from arterial.storage.disk import disk, sync
+from arterial.storage.fail_point import fail_point
+from arterial.storage.place import make_folder, put_in_place, remove
 
 JOURNAL, PART = "journal.json", ".part"
-_COPIED_AT_ONCE = 1 << 20
 
 
 class AppendedFiles:
@@ -34,20 +35,29 @@ class AppendedFiles:
         self.kept: dict[str, Any] = {}
         self.sizes: dict[str, int] = {path.name: 0 for path in files.values()}
         self._open = False
+        self._received: dict[int, set[str]] = {}
 
-    def open(self, folder: Path) -> None:
-        """Read the journal and cut the files back to it, once; `folder` is for parts if no other was given."""
+    def open(self, folder: Path, *, began: bool = False) -> None:
+        """Read the journal and cut the files back to it, once; `folder` is for parts if no other was given.
+
+        `began` says that the run has made steps. Then a journal that is missing was lost: it is written at the start.
+        """
         if self._open:
             return
         self.folder = self.folder or folder
         journal = self.folder / JOURNAL
         with writing(next(iter(self.files.values()))):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            left = any(path.exists() and path.stat().st_size for path in self.files.values())
+            if began and left and self.folder.is_dir() and not journal.exists():
+                raise damaged(journal, "it is missing")
+            make_folder(self.folder)
             if journal.exists():
-                said = json.loads(journal.read_text())
+                said = read_json(journal)
                 self.step, self.sizes, self.kept = said["step"], said["sizes"], said["kept"]
             for path in set(self.files.values()):
-                path.touch()
+                if not path.exists():
+                    append_to(path, BytesIO())
+                    sync(path.parent)
                 size = self.sizes[path.name]
                 if path.stat().st_size < size:
                     raise RunError(
@@ -55,6 +65,11 @@ class AppendedFiles:
                         "folder."
                     )
                 cut_back(path, size)
+            if not journal.exists():
+                self._note()
+            for path in self.folder.glob("step-*"):  # of a task that was late: its step is in the files
+                if path.name[5:14].isdigit() and int(path.name[5:14]) <= self.step:
+                    remove(path)
         self._open = True
 
     def part(self, kind: str, step: int, slot: int) -> Path:
@@ -62,8 +77,15 @@ class AppendedFiles:
         assert self.folder is not None, "files are opened before they are written"
         return self.folder / f"step-{step:09d}-{kind}-{slot:03d}{PART}"
 
+    def receive(self, step: int, name: str) -> None:
+        """Know of a part that a task of this step has written, maybe on another host."""
+        self._received.setdefault(step, set()).add(name)
+
     def parts(self, step: int) -> list[Path]:
-        """The parts of a step, in the order in which they are appended."""
+        """The parts of a step, in the order in which they are appended: those that tasks named, else what is there."""
+        assert self.folder is not None
+        if named := self._received.get(step):
+            return sorted(self.folder / name for name in named)
         return [path for path in self._left(step) if path.suffix == PART]
 
     def append(self, step: int) -> None:
@@ -75,12 +97,18 @@ class AppendedFiles:
                 for part in parts:
                     with part.open("rb") as content:
                         append_to(self.files[_kind_of(part)], content)
+                fail_point("appended.pieces")
                 self.sizes = {path.name: path.stat().st_size for path in self.files.values()}
-                said = {"step": step, "sizes": self.sizes, "kept": self.kept}
-                put_in_place(self.folder / JOURNAL, json.dumps(said))
                 self.step = step
-            for path in self._left(step):
+                self._note()
+                fail_point("appended.journal")
+            for path in {*parts, *self._left(step)}:
                 remove(path)
+            self._received = {later: names for later, names in self._received.items() if later > step}
+
+    def _note(self) -> None:
+        assert self.folder is not None
+        put_in_place(self.folder / JOURNAL, json.dumps({"step": self.step, "sizes": self.sizes, "kept": self.kept}))
 
     def _left(self, step: int) -> list[Path]:
         assert self.folder is not None
@@ -89,14 +117,15 @@ class AppendedFiles:
 
 def append_to(path: Path, content: BinaryIO) -> None:
     """Append to a file all that another has from its position on."""
-    with path.open("ab") as file:
-        # A little at a time: memory that is touched for the first time costs more than the copy.
-        shutil.copyfileobj(content, file, _COPIED_AT_ONCE)
+    disk().append(path, content)
+    sync(path)
 
 
 def cut_back(path: Path, size: int) -> None:
     """Remove what was appended to a file beyond a size."""
-    os.truncate(path, size)
+    if path.stat().st_size > size:
+        disk().cut(path, size)
+        sync(path)
 
 
 @contextmanager

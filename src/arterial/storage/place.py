@@ -1,34 +1,41 @@
 """Puts files and folders in place: a reader sees the old content or the new one, never half of it.
 
 What is new is written to a draft beside its target, under a name that no other process and no other host uses, and then
-renamed. All files that must survive a crash are written and removed here and in `appended`.
+renamed. All files that must survive a crash are written and removed here and in `appended`. In a durable run the
+content is synced before the rename, and the folder after it.
 """
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
+
+from arterial.storage.disk import Content, disk, is_durable, sync
+from arterial.storage.fail_point import fail_point
 
 PRIVATE = 0o600
+OWN = 0o755
+"""Of folders with pickles: nobody else may put one there."""
 """The mode of files that only this user may read: pickles and state may hold secrets."""
 
 _USUAL = 0o666
-
-Content = str | bytes | memoryview | Sequence[Any] | Callable[[BinaryIO], object]
-"""Text, bytes, buffers one after the other, or a function that writes to the open file."""
 
 
 def put_in_place(path: Path, content: Content, *, mode: int = _USUAL) -> None:
     """Write a file, replacing what is there. If that fails, what is there stays."""
     draft = _draft_of(path)
     try:
-        _write(draft, content, mode)
-        draft.replace(path)
+        disk().create(draft, content, mode)
+        sync(draft)
+        fail_point("file.drafted")
+        disk().rename(draft, path)
+        sync(path.parent)
+        fail_point("file.in-place")
     except BaseException as fault:
         remove(draft)
         _name_the_target(fault, draft, path)
@@ -39,8 +46,10 @@ def put_if_absent(path: Path, content: Content) -> None:
     """Write a file unless one is there; of several processes that try at the same time, one succeeds."""
     draft = _draft_of(path)
     try:
-        _write(draft, content, _USUAL)
-        os.link(draft, path)
+        disk().create(draft, content, _USUAL)
+        sync(draft)
+        disk().link(draft, path)
+        sync(path.parent)
     except FileExistsError:
         pass
     finally:
@@ -48,23 +57,38 @@ def put_if_absent(path: Path, content: Content) -> None:
 
 
 def write_parts(path: Path, parts: Sequence[Any], mode: int = PRIVATE) -> None:
-    """Write a new file from several buffers; if that fails there is none."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    """Write a new file from several buffers; if that fails there is none. The folder is not synced."""
     try:
-        for part in parts:
-            view = memoryview(part).cast("B") if len(part) else memoryview(b"")
-            while view:
-                view = view[os.write(file, view) :]
+        disk().create(path, parts, mode)
+        sync(path)
+    except FileExistsError:
+        raise
     except OSError:
         remove(path)
         raise
-    finally:
-        os.close(file)
 
 
 def remove(path: Path) -> None:
     """Remove a file, if it is there."""
-    path.unlink(missing_ok=True)
+    disk().unlink(path)
+
+
+def make_folder(path: Path, mode: int = 0o777) -> None:
+    """Make a folder, and those that it lies in, where they are not there yet; `mode` less what the umask takes away."""
+    missing = []
+    while not path.is_dir():
+        if path.exists():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+        missing.append(path)
+        path = path.parent
+    for folder in reversed(missing):
+        disk().make_folder(folder, mode)
+        sync(folder.parent)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder with all that is in it."""
+    disk().remove_folder(path)
 
 
 @contextmanager
@@ -72,23 +96,44 @@ def draft_folder(path: Path) -> Iterator[Path]:
     """An empty folder beside `path`, on the same disk. It is removed in the end, unless it was renamed."""
     draft = _draft_of(path)
     try:
-        draft.mkdir(parents=True)
+        make_folder(draft)
         yield draft
     except OSError as fault:
         _name_the_target(fault, draft, path)
         raise
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        disk().remove_folder(draft)
 
 
 def rename(draft: Path, path: Path) -> None:
     """Give a finished file or folder its name; an old folder of that name is removed when the new one is there."""
+    sync_all(draft)
     if path.is_dir():
         with draft_folder(path) as old:
-            path.replace(old)
-            draft.replace(path)
+            disk().rename(path, old)
+            disk().rename(draft, path)
     else:
-        draft.replace(path)
+        disk().rename(draft, path)
+    sync(path.parent)
+
+
+def refresh_listing(folder: Path) -> None:
+    """Let the next listing of a folder be of now: over a network this machine may keep an old one for a minute.
+
+    A change that this machine makes itself ends that.
+    """
+    probe = _draft_of(folder / "listing")
+    with suppress(OSError):
+        disk().create(probe, b"", _USUAL)
+        disk().unlink(probe)
+
+
+def sync_all(path: Path) -> None:
+    """Let a file, or all that is in a folder, survive a power cut, if the run is durable."""
+    if is_durable():
+        for member in sorted(path.iterdir()) if path.is_dir() else ():
+            sync_all(member)
+        disk().sync(path)
 
 
 def remove_drafts(folder: Path, name: str = "") -> None:
@@ -98,7 +143,7 @@ def remove_drafts(folder: Path, name: str = "") -> None:
     """
     for draft in folder.glob(f".{glob.escape(name)}.*{_SUFFIX}" if name else f".*{_SUFFIX}"):
         if draft.is_dir():
-            shutil.rmtree(draft, ignore_errors=True)
+            disk().remove_folder(draft)
         else:
             remove(draft)
 
@@ -114,13 +159,3 @@ def _name_the_target(fault: BaseException, draft: Path, path: Path) -> None:
     """An error message should name the file that was asked for, not its draft."""
     if isinstance(fault, OSError) and str(fault.filename) == str(draft):
         fault.filename, fault.filename2 = str(path), None
-
-
-def _write(path: Path, content: Content, mode: int) -> None:
-    if callable(content):
-        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            content(file)
-    elif isinstance(content, str):
-        write_parts(path, [content.encode()], mode)
-    else:
-        write_parts(path, [content] if isinstance(content, bytes | memoryview) else content, mode)

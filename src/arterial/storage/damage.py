@@ -1,0 +1,25 @@
+"""Reads small files that a run keeps for itself; one that is damaged is named, with what to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from arterial.errors import RunError
+
+
+def read_json(path: Path) -> Any:
+    """What a file of JSON holds."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as broken:
+        raise damaged(path, broken) from None
+
+
+def damaged(path: Path, why: object) -> RunError:
+    """What to say of a file that is not what was written."""
+    return RunError(
+        f"{path}: is damaged ({why}). Something other than this run has changed it, or a power cut did: restore it "
+        "from a copy, or begin from the start (--force, or a new folder as checkpoint)."
+    )
