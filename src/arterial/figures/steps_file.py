@@ -1,0 +1,142 @@
+"""`steps.jsonl`: the figures of every step, a line each; bounded, and kept across restarts.
+
+The driver appends a line before Spark commits the step. A step that is run again after a crash is in the file already,
+and a line that was cut short by the crash is removed when the file is opened. When the file is full it becomes
+`steps.1.jsonl`, in the place of an older one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from arterial.figures.step import StepFigures, as_json, from_json
+from arterial.storage.place import remove, rename
+
+STEPS_FILE, OLDER_FILE = "steps.jsonl", "steps.1.jsonl"
+MOST_BYTES = 8 << 20
+"""How long each of the two files may become."""
+
+_TAIL = 1 << 20
+
+
+class StepsFile:
+    """Appends steps to the file in a folder."""
+
+    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+        self._path, self._older, self._most = folder / STEPS_FILE, folder / OLDER_FILE, most_bytes
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._last = self._cut_back()
+
+    def add(self, step: StepFigures) -> None:
+        """Append the next step, unless it is there already."""
+        if step.step <= self._last:
+            return
+        line = (json.dumps(as_json(step), separators=(",", ":")) + "\n").encode()
+        size = os.fstat(self._file).st_size
+        if size and size + len(line) > self._most:
+            self.close()
+            rename(self._path, self._older)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        os.write(self._file, line)
+        self._last = step.step
+
+    def close(self) -> None:
+        """Write no more."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _cut_back(self) -> int:
+        """Remove a line that was cut short; the number of the last step."""
+        size = os.fstat(self._file).st_size
+        begin = max(0, size - _TAIL)
+        tail = os.pread(self._file, size - begin, begin)
+        end = tail.rfind(b"\n") + 1
+        if begin + end < size:
+            os.ftruncate(self._file, begin + end)
+        lines = tail[:end].splitlines()
+        if not lines:
+            older = list(_lines(self._older))[-1:]
+            return older[0].step if older else 0
+        try:
+            return int(json.loads(lines[-1])["step"])
+        except (ValueError, KeyError, TypeError):
+            return 0
+
+
+def read_steps(folder: Path) -> Iterator[StepFigures]:
+    """All steps that the files of a folder still have, each once, from the first to the last."""
+    last = 0
+    for name in (OLDER_FILE, STEPS_FILE):
+        for step in _lines(folder / name):
+            if step.step > last:
+                last = step.step
+                yield step
+
+
+class StepsReader:
+    """Reads the steps of a run while it writes them: at every look, those that came since the one before."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._place = (0, 0)
+        self._last = 0
+
+    def more(self) -> list[StepFigures]:
+        """The steps since the last look; at the first one all that the files have."""
+        try:
+            with (self._folder / STEPS_FILE).open("rb") as file:
+                number, at = self._place
+                own = os.fstat(file.fileno())
+                if own.st_ino != number or own.st_size < at:
+                    return self._all(own.st_ino)
+                file.seek(at)
+                new = file.read()
+        except FileNotFoundError:
+            self._place, self._last = (0, 0), 0
+            return []
+        whole = new[: new.rfind(b"\n") + 1]
+        self._place = (number, at + len(whole))
+        return self._after(_parsed(whole.decode(errors="replace").splitlines()))
+
+    def _all(self, number: int) -> list[StepFigures]:
+        """Another file than at the last look: the first look, one that was full, or a run that began from the start."""
+        found = list(read_steps(self._folder))
+        if found and found[-1].step < self._last:
+            self._last = 0
+        self._place = (number, 0)
+        return self._after(found)
+
+    def _after(self, steps: Iterable[StepFigures]) -> list[StepFigures]:
+        new = []
+        for step in steps:
+            if step.step > self._last:
+                self._last = step.step
+                new.append(step)
+        return new
+
+
+def remove_steps(folder: Path) -> None:
+    """For a run that begins from the start."""
+    for name in (OLDER_FILE, STEPS_FILE):
+        remove(folder / name)
+
+
+def _lines(path: Path) -> Iterator[StepFigures]:
+    """The steps of one file; what is not a whole line of figures is passed over."""
+    try:
+        with path.open() as file:
+            yield from _parsed(file)
+    except FileNotFoundError:
+        return
+
+
+def _parsed(lines: Iterable[str]) -> Iterator[StepFigures]:
+    for line in lines:
+        try:
+            yield from_json(json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            continue

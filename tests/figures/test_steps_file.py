@@ -1,0 +1,80 @@
+"""`steps.jsonl`: each step once, whatever a crash left, and never too long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from arterial.figures.step import StepFigures
+from arterial.figures.steps_file import OLDER_FILE, STEPS_FILE, StepsFile, StepsReader, read_steps, remove_steps
+
+
+def _step(number: int) -> StepFigures:
+    return StepFigures(number, 1, 0.0, 1.0)
+
+
+def _numbers(folder: Path) -> list[int]:
+    return [step.step for step in read_steps(folder)]
+
+
+def test_steps_are_appended_across_restarts(tmp_path: Path) -> None:
+    for start in range(3):
+        file = StepsFile(tmp_path)
+        for number in range(2 * start, 2 * start + 4):  # the last two of the run before are run again
+            file.add(_step(number))
+        file.close()
+    assert _numbers(tmp_path) == list(range(1, 8))
+    remove_steps(tmp_path)
+    assert _numbers(tmp_path) == []
+
+
+def test_a_line_that_was_cut_short_is_written_again(tmp_path: Path) -> None:
+    file = StepsFile(tmp_path)
+    for number in (1, 2):
+        file.add(_step(number))
+    file.close()
+    path = tmp_path / STEPS_FILE
+    path.write_bytes(path.read_bytes()[:-5])
+    assert _numbers(tmp_path) == [1]
+    file = StepsFile(tmp_path)
+    file.add(_step(2))
+    assert _numbers(tmp_path) == [1, 2]
+
+
+def test_it_is_bounded(tmp_path: Path) -> None:
+    file = StepsFile(tmp_path, most_bytes=2000)
+    for number in range(1, 201):
+        file.add(_step(number))
+    file.close()
+    assert (tmp_path / STEPS_FILE).stat().st_size <= 2000 >= (tmp_path / OLDER_FILE).stat().st_size
+    found = _numbers(tmp_path)
+    assert found == list(range(found[0], 201))
+    (tmp_path / STEPS_FILE).unlink()
+    file = StepsFile(tmp_path)  # a crash between the two files: what is in the older one is not written again
+    file.add(_step(_numbers(tmp_path)[-1]))
+    assert _numbers(tmp_path) == found[: found.index(_numbers(tmp_path)[-1]) + 1]
+
+
+def test_damage_does_not_stop_a_run(tmp_path: Path) -> None:
+    (tmp_path / STEPS_FILE).write_bytes(b"\0" * 100 + b"\n{}\n")
+    file = StepsFile(tmp_path)
+    file.add(_step(5))
+    assert _numbers(tmp_path) == [5]
+
+
+def test_a_reader_sees_each_step_once_while_it_is_written(tmp_path: Path) -> None:
+    reader, seen = StepsReader(tmp_path), []
+    assert reader.more() == []
+    file = StepsFile(tmp_path, most_bytes=700)
+    for number in range(1, 30):
+        file.add(_step(number))
+        if number % 3 == 0:
+            seen += [step.step for step in reader.more()]
+    file.close()
+    with (tmp_path / STEPS_FILE).open("a") as cut:
+        cut.write('{"step": 99')
+    seen += [step.step for step in reader.more()]
+    assert seen == list(range(1, 30))
+    remove_steps(tmp_path)
+    assert reader.more() == []
+    StepsFile(tmp_path).add(_step(1))
+    assert [step.step for step in reader.more()] == [1]  # a run that began from the start
