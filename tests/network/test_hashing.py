@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import polars as pl
+import pytest
 
 from arterial.network.keys import hash_kernels
 from arterial.network.keys.hashing import hash_tuples, mix
@@ -31,6 +32,7 @@ def test_hashes_of_tuples_stay_as_they_are() -> None:
     assert hash_kernels.place_in(12345, 1024) == 555
 
 
+@pytest.mark.thorough
 def test_planning_processes_need_no_numba() -> None:
     code = "import sys, arterial.network.keys.slots, arterial.network.keys.hashing; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

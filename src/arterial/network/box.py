@@ -87,6 +87,13 @@ class Box(ABC):
     """Where what it means is defined, a tuple at a time: "module:function". For a box of `arterial.boxes`, without it,
     the function of the same name in `arterial.reference`."""
 
+    because: ClassVar[str] = ""
+    """Where it is said which tuples one was made of (`arterial.reference.causes`): "module:function". For a box of
+    `arterial.boxes`, without it, `because` beside its meaning. Without either: all tuples of the group."""
+
+    scope: ClassVar[str] = ""
+    """The same for how far back, and in which groups, tuples could change what leaves: `scope` beside the meaning."""
+
     instead: ClassVar[str] = "a box that handles signs declares takes_signed = True"
     """What to do where a signed stream came and the box does not take one."""
 
@@ -104,6 +111,10 @@ class Box(ABC):
     passes: ClassVar[bool] = False
     """Lets a tuple through as it is or not at all; it may hold tuples back, reorder them, and choose their port."""
 
+    independent: ClassVar[bool] = False
+    """What leaves for a tuple follows from that tuple alone, as from a stateless box, although it may wait for others
+    or move; so a tuple that was left out can be run by itself later."""
+
     regroups: ClassVar[bool] = False
     """Gives its stream another key, and so may move tuples to another shard. Nothing else does."""
 
@@ -115,8 +126,20 @@ class Box(ABC):
     """The inputs whose arc must stay as it is: nothing between the box and its neighbour, nothing left out, both in one
     superbox. For a box that relies on more than the tuples, such as the numbers of rows in its neighbour's train."""
 
+    connectable: ClassVar[bool] = False
+    """Others may connect to it by its name while the network runs. One that keeps nothing and leads nowhere is left out
+    of the run, and computed by whoever connects."""
+
+    windowed: ClassVar[bool] = False
+    """Gives results when windows of time close; the last ones close with the end of the input."""
+
     movable: ClassVar[bool] = False
     """Selects rows of its input `in`, and may be moved past filters and matches, as its selectivity says."""
+
+    @property
+    def never_fails(self) -> bool:
+        """Fails on no tuple, whatever is in it; so it may meet tuples that a filter before it would have left out."""
+        return False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -157,6 +180,10 @@ class Box(ABC):
         """The columns of its first input, beside time and sign, that it looks at; others go on unread or not at all."""
         return frozenset(stream.schema.names)
 
+    def remembers(self, stream: Stream) -> frozenset[str]:
+        """The columns of its first input that its state holds or depends on: those must stay while it runs."""
+        return frozenset() if self.stateless else frozenset(stream.schema.names)
+
     def changes(self, stream: Stream) -> frozenset[str]:
         """The columns of its first input that do not go on as they are, tuple by tuple."""
         return frozenset() if self.passes else frozenset(stream.schema.names)
@@ -164,8 +191,34 @@ class Box(ABC):
     def commutes_with(self, read: frozenset[str], stream: Stream) -> bool:
         """Gives the same whether a filter that reads these columns of such an input is before it or behind it. By
         default, a box that takes each tuple by itself does if it changes none of them."""
-        by_itself = self.stateless and len(self.inputs) == 1 and bool(self.outputs) and self.keeping is None
+        seen = self.connectable or self.keeping is not None
+        by_itself = self.stateless and len(self.inputs) == 1 and bool(self.outputs) and not seen
         return by_itself and read <= set(stream.schema.names) - self.changes(stream)
+
+    def lowers(self, stream: Stream) -> bool:
+        """While it runs it may be moved below a filter on such a stream that it commutes with, and its state is right
+        there: what it has not seen are tuples that the filter leaves out behind it as well."""
+        return False
+
+    def selects(self) -> str | None:
+        """The condition, as an expression, that every tuple which leaves by its first output satisfies, as it came.
+        None: there is none, or it is not known."""
+        return None
+
+    def copies(self, stream: Stream) -> Mapping[str, str] | None:
+        """For a box that makes one tuple of each: the columns that it gives as they came, with their names there.
+        None: it makes tuples in another way."""
+        return None
+
+    def computes(self, stream: Stream) -> Mapping[str, str] | None:
+        """For a box that makes one tuple of each: the columns that it computes from an expression over its input, with
+        that. Those of functions are left out. None: it makes tuples in another way."""
+        return None
+
+    def carries(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """For a box of several inputs: the columns that it gives as they came, with the inputs and columns that they
+        come from."""
+        return {}
 
     def stale(self) -> frozenset[str]:
         """The columns that leave as they were when the box last reported a row; they depend on where it stands."""

@@ -13,6 +13,7 @@ from arterial.network.box import Box
 from arterial.network.network import Arc, NetworkValue
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 150, 46, 70, 26, 40
+_GROUP_TINT = "#e0f2fe"
 _STYLE = """
 .arterial text { font-family: system-ui, sans-serif; font-size: 13px; fill: #1f2937; text-anchor: middle; }
 .arterial text.kind { font-size: 10px; fill: #6b7280; }
@@ -33,9 +34,21 @@ class Area:
     tint: str
 
 
-def svg(network: NetworkValue, areas: Sequence[Area] = (), dashed: Collection[Arc] = ()) -> str:
-    """The network as an SVG picture; the `dashed` arcs are those that cross a shuffle."""
-    spots = _layout(network)
+def svg(
+    network: NetworkValue, areas: Sequence[Area] = (), dashed: Collection[Arc] = (), group: str | None = None
+) -> str:
+    """The network as an SVG picture; the `dashed` arcs are those that cross a shuffle.
+
+    With `group`, only that composed box: its parts, and the boxes before and behind them.
+    """
+    arcs, boxes = network.arcs, network.boxes
+    if group is not None:
+        parts_of = set(network.groups[group])
+        arcs = tuple(arc for arc in arcs if {arc.begin.box, arc.end.box} & parts_of)
+        near = parts_of.union(*({arc.begin.box, arc.end.box} for arc in arcs))
+        boxes = tuple(box for box in boxes if box.name in near)
+        areas = [Area(group, network.groups[group], _GROUP_TINT)]
+    spots = _layout([box for box in network.order if box in boxes], arcs)
     width = max((spot.x for spot in spots.values()), default=0) + _WIDTH + _MARGIN
     height = max((spot.y for spot in spots.values()), default=0) + _HEIGHT + _MARGIN
     parts = [
@@ -46,10 +59,10 @@ def svg(network: NetworkValue, areas: Sequence[Area] = (), dashed: Collection[Ar
         '<path d="M0,0 L8,4 L0,8 z" fill="#64748b"/></marker></defs>',
     ]
     parts += [_area(area, spots) for area in areas]
-    for arc in network.arcs:
+    for arc in arcs:
         kind = "arc shuffle" if arc in dashed else "arc"
         parts.append(_curve(spots[arc.begin.box], spots[arc.end.box], kind, str(arc)))
-    parts += [_drawn(box, spots[box.name]) for box in network.boxes]
+    parts += [_drawn(box, spots[box.name]) for box in boxes]
     return "\n".join([*parts, "</svg>"])
 
 
@@ -59,16 +72,16 @@ class _Spot:
     y: float
 
 
-def _layout(network: NetworkValue) -> dict[str, _Spot]:
+def _layout(order: Sequence[Box], arcs: Collection[Arc]) -> dict[str, _Spot]:
     """Columns by the longest way from a source; rows by the middle of what feeds a box."""
+    above = {box.name: [arc.begin.box for arc in arcs if arc.end.box == box.name] for box in order}
     column: dict[str, int] = {}
-    for box in network.order:
-        above = [begin.box for begin in network.arrivals(box).values()]
-        column[box.name] = max((column[name] + 1 for name in above), default=0)
+    for box in order:
+        column[box.name] = max((column[name] + 1 for name in above[box.name]), default=0)
     row: dict[str, float] = {}
     taken: dict[int, list[float]] = {}
-    for box in network.order:
-        rows = [row[begin.box] for begin in network.arrivals(box).values()]
+    for box in order:
+        rows = [row[name] for name in above[box.name]]
         wanted = sum(rows) / len(rows) if rows else float(len(taken.get(0, [])))
         used = taken.setdefault(column[box.name], [])
         while any(abs(wanted - other) < 1 for other in used):

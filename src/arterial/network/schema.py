@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -115,11 +116,17 @@ class Schema:
 
     def empty(self) -> pl.DataFrame:
         """A frame of this schema without rows."""
-        return pl.DataFrame(schema=self.polars())
+        return _empty(self.fields).clone()
 
     def polars(self) -> dict[str, pl.DataType]:
         """The schema as polars has it."""
         return {field.name: field.type.polars for field in self.fields}
+
+
+@lru_cache(maxsize=1024)
+def _empty(fields: tuple[Field, ...]) -> pl.DataFrame:
+    """Boxes without input give one with every train, and to make one costs as much as a small step."""
+    return pl.DataFrame(schema=Schema(fields).polars())
 
 
 SchemaLike = Schema | Mapping[str, Any] | type

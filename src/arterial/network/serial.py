@@ -58,7 +58,7 @@ def from_json(text: str, modules: Iterable[str] = ()) -> NetworkValue:
     try:
         return NetworkValue(
             data["network"],
-            tuple(_box_from_data(box, trusted) for box in data["boxes"]),
+            tuple(box_from_data(box, trusted) for box in data["boxes"]),
             tuple(Arc(_port(begin), _port(end)) for begin, end in data["arcs"]),
             {name: tuple(boxes) for name, boxes in data.get("groups", {}).items()},
         )
@@ -77,7 +77,8 @@ def _box_to_data(box: Box) -> dict[str, Any]:
     return data
 
 
-def _box_from_data(data: dict[str, Any], trusted: tuple[str, ...]) -> Box:
+def box_from_data(data: dict[str, Any], trusted: tuple[str, ...] = ("arterial",)) -> Box:
+    """The box that a part of the JSON of a network describes; its own code is imported from `trusted` modules only."""
     fields = dict(data)
     kind = _kind(fields.pop("kind"), fields.pop("class", None), data.get("name"), trusted)
     known = [field.name for field in dataclasses.fields(kind) if field.name not in _FILLED_IN]

@@ -151,6 +151,8 @@ class _Parser(Numbers, Texts, Times):
     """Turns sqlglot's tree into ours, checking every type on the way."""
 
     def tree(self, part: Any) -> Tree:
+        if part is None:
+            raise self._error("a value is missing")
         kind = type(part)
         if kind in _COMPARISONS:
             return self._comparison(_COMPARISONS[kind], self.tree(part.this), self.tree(part.expression))
@@ -230,8 +232,8 @@ class _Parser(Numbers, Texts, Times):
 
     def _on_between(self, part: exp.Between) -> Tree:
         value = self.tree(part.this)
-        low = self._comparison(">=", value, self.tree(part.args["low"]))
-        high = self._comparison("<=", value, self.tree(part.args["high"]))
+        low = self._comparison(">=", value, self.tree(part.args.get("low")))
+        high = self._comparison("<=", value, self.tree(part.args.get("high")))
         return Call("and", (low, high), Type.BOOL)
 
     def _on_in(self, part: exp.In) -> Tree:
@@ -269,7 +271,7 @@ class _Parser(Numbers, Texts, Times):
                 arguments.append(self._condition(branch.this))
             else:
                 arguments.append(self._comparison("=", subject, self.tree(branch.this)))
-            arguments.append(self.tree(branch.args["true"]))
+            arguments.append(self.tree(branch.args.get("true")))
         default = part.args.get("default")
         arguments.append(Literal(None, None) if default is None else self.tree(default))
         return self._choice(arguments)
@@ -277,7 +279,7 @@ class _Parser(Numbers, Texts, Times):
     def _on_if(self, part: exp.If) -> Tree:
         otherwise = part.args.get("false")
         rest = Literal(None, None) if otherwise is None else self.tree(otherwise)
-        return self._choice([self._condition(part.this), self.tree(part.args["true"]), rest])
+        return self._choice([self._condition(part.this), self.tree(part.args.get("true")), rest])
 
     def _on_cast(self, part: exp.Cast) -> Tree:
         to = _TYPES.get(part.to.this)
@@ -321,7 +323,7 @@ class _Parser(Numbers, Texts, Times):
         return self._percentile("percentile", part.this, part.expression)
 
     def _on_approxquantile(self, part: exp.ApproxQuantile) -> Tree:
-        return self._percentile("approx_percentile", part.this, part.args["quantile"])
+        return self._percentile("approx_percentile", part.this, part.args.get("quantile"))
 
     def _percentile(self, function: str, value: Any, share: Any) -> Tree:
         place = self.tree(share)

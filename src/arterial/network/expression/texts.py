@@ -67,7 +67,7 @@ class Texts(Binder):
         return result
 
     def _on_substring(self, part: exp.Substring) -> Tree:
-        start = self._whole_constant(part.args["start"], "the start of substr", -_LONGEST, 2**31)
+        start = self._whole_constant(part.args.get("start"), "the start of substr", -_LONGEST, 2**31)
         length = part.args.get("length")
         most = None if length is None else self._whole_constant(length, "the length of substr", 0, 2**31)
         return self._substr(part.this, start, most)
@@ -86,7 +86,7 @@ class Texts(Binder):
     def _on_replace(self, part: exp.Replace) -> Tree:
         return Call(
             "replace",
-            (self._text(part.this), self._text(part.expression), self._text(part.args["replacement"])),
+            (self._text(part.this), self._text(part.expression), self._text(part.args.get("replacement"))),
             Type.STRING,
         )
 
@@ -97,19 +97,19 @@ class Texts(Binder):
         return Call(name, (self._text(part.this), Literal(length, Type.INT64), fill), Type.STRING)
 
     def _on_repeat(self, part: exp.Repeat) -> Tree:
-        times = self._whole_constant(part.args["times"], "the number of repeat", 0, _LONGEST)
+        times = self._whole_constant(part.args.get("times"), "the number of repeat", 0, _LONGEST)
         return Call("repeat", (self._text(part.this), Literal(times, Type.INT64)), Type.STRING)
 
     def _on_splitpart(self, part: exp.SplitPart) -> Tree:
-        number = self._whole_constant(part.args["part_index"], "the number of split_part", -_LONGEST, _LONGEST)
-        separator = self._text_constant(part.args["delimiter"], "the separator of split_part")
+        number = self._whole_constant(part.args.get("part_index"), "the number of split_part", -_LONGEST, _LONGEST)
+        separator = self._text_constant(part.args.get("delimiter"), "the separator of split_part")
         if not separator:
             raise self._error("the separator of split_part must not be empty")
         sides = (self._text(part.this), Literal(separator, Type.STRING), Literal(number, Type.INT64))
         return Call("split_part", sides, Type.STRING)
 
     def _on_strposition(self, part: exp.StrPosition) -> Tree:
-        return Call("strpos", (self._text(part.this), self._text(part.args["substr"])), Type.INT64)
+        return Call("strpos", (self._text(part.this), self._text(part.args.get("substr"))), Type.INT64)
 
     def _on_regexplike(self, part: exp.RegexpLike) -> Tree:
         return Call("regexp_matches", (self._text(part.this), self._pattern(part)), Type.BOOL)
@@ -126,7 +126,7 @@ class Texts(Binder):
         return Call("regexp_extract", (self._text(part.this), pattern, Literal(number, Type.INT64)), Type.STRING)
 
     def _on_regexpreplace(self, part: exp.RegexpReplace) -> Tree:
-        pattern, new = self._pattern(part), self._text_constant(part.args["replacement"], "the replacement")
+        pattern, new = self._pattern(part), self._text_constant(part.args.get("replacement"), "the replacement")
         options = part.args.get("modifiers")
         given = "" if options is None else self._text_constant(options, "the options of regexp_replace")
         if given not in ("", "g"):

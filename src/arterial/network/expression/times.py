@@ -54,8 +54,10 @@ class Times(Binder):
         return self._part(part.this.name.lower(), part.expression)
 
     def _on_timestamptrunc(self, part: exp.TimestampTrunc | exp.DateTrunc) -> Tree:
-        unit, time = part.args["unit"].name.lower(), self._time(part.this, "date_trunc")
-        return self._trunc(unit, time)
+        unit, time = part.args.get("unit"), self._time(part.this, "date_trunc")
+        if unit is None:
+            raise self._error("date_trunc needs a unit")
+        return self._trunc(unit.name.lower(), time)
 
     def _on_datetrunc(self, part: exp.DateTrunc) -> Tree:
         return self._on_timestamptrunc(part)
@@ -82,7 +84,7 @@ class Times(Binder):
         return self._trunc("month", cast(within, Type.TIMESTAMP))  # 28 days a month lead into the quarter's first
 
     def _on_timetostr(self, part: exp.TimeToStr) -> Tree:
-        form = self._text_constant(part.args["format"], "the format of strftime")
+        form = self._text_constant(part.args.get("format"), "the format of strftime")
         for code in re.findall(r"%(.?)", form):
             if code not in _CODES or not code:
                 raise self._error(f"strftime knows {', '.join('%' + c for c in _CODES)}, got {'%' + code!r}")

@@ -43,8 +43,12 @@ def split(tuples: pl.DataFrame, columns: tuple[str, ...], shards: int) -> list[p
     """The tuples of each slot, in the order in which they came."""
     if shards == 1:
         return [tuples]
+    nothing = tuples.clear()
+    if not tuples.height:
+        return [nothing] * shards
     owner = slots(tuples, columns, shards)
-    return [tuples.filter(pl.Series(owner == slot)) for slot in range(shards)]
+    owners = set(owner.tolist()) if tuples.height < shards else range(shards)  # of a short train most slots get nothing
+    return [tuples.filter(pl.Series(owner == slot)) if slot in owners else nothing for slot in range(shards)]
 
 
 def pieces(tuples: pl.DataFrame, shards: int) -> list[pl.DataFrame]:

@@ -1,0 +1,58 @@
+"""Where tuples may be left out of a running network (Aurora §4.4): what the boxes behind an arc say about it.
+
+And where what was left out can be *settled*: run later by itself, so that its answers are those that were missing.
+"""
+
+from __future__ import annotations
+
+from arterial.network.box import Box
+from arterial.network.network import Arc, NetworkValue, Port
+
+
+def why_not_thinned(network: NetworkValue, arc: Arc) -> str | None:
+    """Why no tuples may be left out on an arc, or None if they may.
+
+    What is left out before a box that takes tuples one by one is missing behind it too, so the boxes there are asked as
+    well. Any other box makes an answer of what it gets, and says itself whether a sample will do.
+    """
+    if arc in network.inseparable:
+        return f"boxes {arc.begin.box!r} and {arc.end.box!r} are inseparable"
+    asked: set[Port] = set()
+    ports = [arc.end]
+    while ports:
+        port = ports.pop()
+        if port in asked:
+            continue
+        asked.add(port)
+        box = network.box(port.box)
+        if not box.may_be_thinned(port.port):
+            signed = box.fed_by[port.port].signed
+            why = "is a signed stream, whose changes belong together" if signed else "is needed whole"
+            return f"the input {port.port!r} of box {box.name!r} ({box.kind}) {why}"
+        if box.stateless or box.passes:
+            ports += [end for out in box.outputs for end in network.departures(Port(box.name, out))]
+    return None
+
+
+def why_not_settled(network: NetworkValue, arc: Arc) -> str | None:
+    """Why tuples that are left out on an arc could not be settled later, or None if they could.
+
+    Every box behind the arc must take each tuple by itself: what another box would have answered depends on tuples that
+    went on.
+    """
+    for box in boxes_behind(network, arc):
+        if not (box.stateless or box.independent):
+            return f"box {box.name!r} ({box.kind}) does not take each tuple by itself"
+    return None
+
+
+def boxes_behind(network: NetworkValue, arc: Arc) -> tuple[Box, ...]:
+    """The boxes that a tuple on an arc can reach, in the network's order."""
+    reached, names = {arc.end.box}, [arc.end.box]
+    while names:
+        box = network.box(names.pop())
+        for end in (end for port in box.outputs for end in network.departures(Port(box.name, port))):
+            if end.box not in reached:
+                reached.add(end.box)
+                names.append(end.box)
+    return tuple(box for box in network.order if box.name in reached)

@@ -1,0 +1,202 @@
+"""The load of a network: what its boxes cost, how fast tuples come, how long a step takes (decision 30).
+
+A step takes `fixed + stretch · work`, work being the seconds of a core that its boxes need. Rates are those that the
+streams would have if nothing were left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+from statistics import median
+
+from arterial.figures.step import StepFigures
+from arterial.figures.window import Window
+from arterial.network.network import Arc, NetworkValue, Port
+from arterial.service.shares import kept_of, pass_on
+
+UNLIKE = 1.2
+"""Two steps show what a tuple costs if one had so many times the work of the other."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a network has to do in a second, and what it can."""
+
+    network: NetworkValue
+    cost: Mapping[str, float]
+    """c(b): seconds of a core for a tuple that enters a box (or leaves it, for a source)."""
+    rates: Mapping[Port, float]
+    """Tuples a second that would leave each output port if nothing were left out."""
+    fixed: float = 0.0
+    """F: seconds of a step that depend on no tuple."""
+    stretch: float = 1.0
+    """e: seconds of a step for each second of a core."""
+    waiting: float = 0.0
+    """Seconds of a core that the tuples need which wait before the sources."""
+    kept: Mapping[str, float] = field(default_factory=dict)
+    """The share of its tuples that each arc let through while this was measured."""
+
+    def delivered(self, kept: Mapping[str, float]) -> dict[str, float]:
+        """The share of its tuples that each output gets if arcs let so much through."""
+        return self._flow(kept)[1]
+
+    def work_by_box(self, kept: Mapping[str, float] | None = None) -> dict[str, float]:
+        """Seconds of a core that each box needs in a second."""
+        return self._flow(kept or {})[0]
+
+    def work(self, kept: Mapping[str, float] | None = None) -> float:
+        """Seconds of a core that all boxes need in a second (min_cap, Aurora §4.4)."""
+        return sum(self._flow(kept or {})[0].values())
+
+    def utilisation(self, kept: Mapping[str, float] | None = None) -> float:
+        """ρ: the share of a second that goes into tuples; from 1 on, queues grow without bound."""
+        return self.stretch * self.work(kept)
+
+    def delay(self, utilisation: float) -> float:
+        """The worst delay of a steady load: a tuple waits for a step, then takes one."""
+        return 2 * self.fixed / (1 - utilisation) if utilisation < 1 else math.inf
+
+    def bearable(self, limit: float) -> float:
+        """The greatest utilisation at which the worst delay is within a limit; 0 if none is."""
+        return max(0.0, 1 - 2 * self.fixed / limit) if limit > 0 else 0.0
+
+    def _flow(self, kept: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+        """The work of each box, and the share that each output gets, in one pass: plans are tried by the hundred."""
+        share: dict[str, float] = {}
+        work, delivered = {}, {}
+        for way in self._ways:
+            if not way.inputs:
+                share[way.box] = 1.0
+                work[way.box] = way.cost * way.rate
+                continue
+            entering = [share[begin] * kept.get(arc, 1.0) for begin, arc, _ in way.inputs]
+            tuples = sum(part * rate for part, (_, _, rate) in zip(entering, way.inputs, strict=True))
+            work[way.box] = way.cost * tuples
+            share[way.box] = (tuples / way.rate if way.rate else min(entering)) if way.adds_up else prod(entering)
+            if way.is_output:
+                delivered[way.box] = entering[0]
+        return work, delivered
+
+    @cached_property
+    def _ways(self) -> tuple[_Way, ...]:
+        ways = []
+        for box in self.network.order:
+            inputs = tuple(
+                (begin.box, str(Arc(begin, Port(box.name, port))), self.rates.get(begin, 0.0))
+                for port, begin in self.network.arrivals(box).items()
+            )
+            left = sum(self.rates.get(Port(box.name, port), 0.0) for port in box.outputs)
+            rate = sum(rate for _, _, rate in inputs) if inputs else left
+            adds_up = box.independent and len(inputs) > 1
+            ways.append(_Way(box.name, inputs, self.cost.get(box.name, 0.0), rate, adds_up, not box.outputs))
+        return tuple(ways)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """What the flow through a box needs to know of it."""
+
+    box: str
+    inputs: tuple[tuple[str, str, float], ...]
+    """The box before, the arc, and the tuples a second on it."""
+    cost: float
+    rate: float
+    adds_up: bool
+    """Whether it gives the mean of its inputs' shares, not their product."""
+    is_output: bool
+
+
+def measure(
+    window: Window, network: NetworkValue, cores: int, rates_of: Mapping[str, float] | None = None
+) -> Load | None:
+    """The load that a window shows; None if it has no step that read a tuple.
+
+    `rates_of` are rates of the sources to assume in the place of those in the window.
+    """
+    sources = [box.name for box in network.boxes if not box.inputs]
+    if not any(step.sources[name].tuples for step in window.steps for name in sources if name in step.sources):
+        return None
+    kept = kept_of(window, network)
+    counted = {box.name: window.box(box.name) for box in network.boxes}
+    base: dict[Port, float] = {}
+    shares: dict[Port, float] = {}
+    for box in network.order:  # what would have left each port in the window, had all been kept
+        pass_on(network, box, shares, kept, base)
+        for name in box.outputs:
+            share = shares[Port(box.name, name)]
+            base[Port(box.name, name)] = counted[box.name].tuples_out.get(name, 0) / share if share else 0.0
+    arriving = {name: arrival_rate(window.steps, name) for name in sources} if rates_of is None else rates_of
+    rates: dict[Port, float] = {}
+    cost = {}
+    for box in network.order:
+        entered = sum(counted[box.name].tuples_in.values()) if box.inputs else 0
+        left = sum(counted[box.name].tuples_out.values())
+        tuples = entered or left
+        cost[box.name] = counted[box.name].seconds / tuples if tuples else 0.0
+        arrivals = network.arrivals(box)
+        before = sum(base[begin] for begin in arrivals.values())
+        comes = sum(rates[begin] for begin in arrivals.values())
+        for port in (Port(box.name, out) for out in box.outputs):
+            if arrivals:
+                rates[port] = base[port] * comes / before if before else 0.0
+            else:
+                whole = sum(base[Port(box.name, other)] for other in box.outputs)
+                rates[port] = arriving[box.name] * base[port] / whole if whole else 0.0
+    fixed, stretch = fit(window.steps, cores)
+    load = Load(network, cost, rates, fixed, stretch, kept=kept)
+    last = window.steps[-1].sources
+    queue = sum(last[name].waiting or 0 for name in sources if name in last)
+    comes = sum(arriving[name] for name in sources)
+    per_tuple = load.work(kept) / comes if comes else 0.0
+    return replace(load, waiting=queue * per_tuple)
+
+
+def recent(window: Window, seconds: float) -> list[StepFigures]:
+    """The steps that were planned in the last seconds of a window; at least two, if it has them."""
+    steps = list(window.steps)
+    first = len(steps) - 1
+    while first > 0 and (steps[-1].born - steps[first].born < seconds or first > len(steps) - 2):
+        first -= 1
+    return steps[first:]
+
+
+def arrival_rate(steps: Iterable[StepFigures], source: str) -> float:
+    """Tuples a second that arrive at a source, read or not; what is read, where the source does not know what waits.
+
+    Between the plans of two steps arrives what the later ones read, and what waits more at the end.
+    """
+    known = [(step, figures) for step in steps if (figures := step.sources.get(source)) is not None]
+    if len(known) < 2 or known[-1][0].born <= known[0][0].born:
+        seconds = sum(step.seconds for step, _ in known)
+        return sum(figures.tuples for _, figures in known) / seconds if seconds else 0.0
+    (first, before), (last, after) = known[0], known[-1]
+    read = sum(figures.tuples for _, figures in known[1:])
+    grown = after.waiting - before.waiting if before.waiting is not None and after.waiting is not None else 0
+    return max(0.0, (read + grown) / (last.born - first.born))
+
+
+def fit(steps: Iterable[StepFigures], cores: int) -> tuple[float, float]:
+    """F and e of some steps, by the seconds that their boxes took."""
+    return fit_points(
+        [(sum(box.seconds for box in step.boxes.values()), step.seconds) for step in list(steps)[-100:]], cores
+    )
+
+
+def fit_points(points: list[tuple[float, float]], cores: int) -> tuple[float, float]:
+    """F and e from the work and the duration of steps: by the median of pairs, one with little work and one with much;
+    where all are alike, e is 1/cores and F what is left."""
+    least, most = min(work for work, _ in points), max(work for work, _ in points)
+    quarter = (most - least) / 4
+    little = [point for point in points if point[0] <= least + quarter][-20:]
+    much = [point for point in points if point[0] >= most - quarter][-20:]
+    slopes = [(b - a) / (more - less) for less, a in little for more, b in much if more > less * UNLIKE]
+    stretch = max(median(slopes), 1 / (2 * cores)) if len(slopes) >= 3 and quarter > 1e-6 else 1 / cores
+    fixed = median(seconds - stretch * work for work, seconds in points)
+    if fixed < 0:
+        worked = [(work, seconds) for work, seconds in points if work > 0]
+        return 0.0, median(seconds / work for work, seconds in worked) if worked else 1 / cores
+    return fixed, stretch

@@ -1,0 +1,111 @@
+"""Train scheduling (Aurora §4.3): how many tuples of each source make the next train.
+
+A step takes F + k·n seconds for n tuples. A longer train spreads F over more tuples, a shorter one is delivered sooner.
+What waits and what arrives meanwhile decide: with little to do a source gives what is there, and the train is short by
+itself. Under load the train is as long as the tightest graph of delay allows, and never so short that more arrives than
+goes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+from arterial.figures.steering import Steering
+from arterial.figures.window import Window
+from arterial.network.network import NetworkValue, Port
+from arterial.network.qos import good_zone
+from arterial.service.load import Load, arrival_rate, measure, recent
+from arterial.service.turn import Turn
+from arterial.service.utility import outputs_of
+
+EFFICIENT = 0.95
+"""Where no graph asks for less, a train is so long that this share of its step goes into tuples."""
+
+WORTH = 0.8
+"""Under overload a graph may shorten trains until this share of a step goes into tuples."""
+
+SPARE = 1.25
+"""A train takes at least so many times what arrives during a step, so that what waits grows less."""
+
+STEADY = 0.2
+"""A length stays in force while the best one differs from it by less than this share."""
+
+RECENT = 2.0
+"""Seconds over which it is seen how much arrives."""
+
+LEAST = 0.1
+"""A source is given at least this share of a train, also if little came of it lately."""
+
+
+def train_length(load: Load, window: Window) -> float:
+    """The tuples of all sources together that the next train should have at most."""
+    lately = recent(window, RECENT)
+    arriving = sum(arrival_rate(lately, name) for name in sources_of(load.network) if says_what_waits(window, name))
+    per_tuple = seconds_per_tuple(load, window)
+    if not per_tuple:
+        return math.inf
+    efficient = load.fixed * EFFICIENT / (1 - EFFICIENT) / per_tuple
+    limit = min((good_zone(output.delay) for output in outputs_of(load.network)), default=math.inf)
+    in_time = max(0.0, limit / 2 - load.fixed) / per_tuple
+    busy = per_tuple * arriving
+    if busy < 1:
+        needed = min(efficient, SPARE * arriving * load.fixed / (1 - busy))
+    else:  # no length suffices, so the graph decides, unless most of a step were then its fixed cost
+        needed = min(efficient, max(in_time, load.fixed * WORTH / (1 - WORTH) / per_tuple))
+    # A long queue, and a file that is read as fast as can be, is worked off in trains as long as the graphs allow.
+    efficient = max(efficient, sum(source.waiting or 0 for source in window.steps[-1].sources.values()))
+    return max(needed, min(efficient, in_time), 1.0)
+
+
+def seconds_per_tuple(load: Load, window: Window) -> float:
+    """k: seconds of a step for each tuple that is read, with the drops in force."""
+    comes = sum(load.rates.get(Port(name, port), 0.0) for name in sources_of(load.network) for port in _out(load, name))
+    if comes:
+        return load.stretch * load.work(load.kept) / comes
+    read = sum(source.tuples for step in window.steps for source in step.sources.values())
+    work = sum(box.seconds for step in window.steps for box in step.boxes.values())
+    return load.stretch * work / read if read else 0.0
+
+
+def schedule(window: Window, network: NetworkValue, steering: Steering, cores: int, most: int) -> Steering:
+    """The record with how much of each source the next step takes at most; `most` is the run's own limit of a train."""
+    load = measure(window, network, cores)
+    if load is None:
+        return steering
+    length = min(train_length(load, window), most)
+    before = sum(steering.admit.values())
+    if before and abs(length - before) < STEADY * before:
+        return steering
+    comes = {name: arrival_rate(window.steps, name) for name in sources_of(network)}
+    whole = sum(comes.values())
+    share = {name: max(LEAST, comes[name] / whole) if whole else 1 / len(comes) for name in comes}
+    return replace(steering, admit={name: max(1, round(length * part)) for name, part in share.items()})
+
+
+@dataclass
+class Scheduler:
+    """A controller of a run: calls `schedule`."""
+
+    cores: int
+    most: int = 500_000
+    turn: Turn = field(default_factory=Turn)
+
+    def __call__(self, window: Window, network: NetworkValue, steering: Steering) -> Steering:
+        """The record for the next step."""
+        return schedule(window, network, steering, self.cores, self.most) if self.turn.comes(window) else steering
+
+
+def sources_of(network: NetworkValue) -> list[str]:
+    """The names of a network's sources."""
+    return [box.name for box in network.boxes if not box.inputs]
+
+
+def says_what_waits(window: Window, source: str) -> bool:
+    """Whether it is known how much arrives. Where it is not, a run that reads as fast as it can seems overloaded."""
+    figures = window.steps[-1].sources.get(source)
+    return figures is not None and figures.waiting is not None
+
+
+def _out(load: Load, source: str) -> tuple[str, ...]:
+    return load.network.box(source).outputs

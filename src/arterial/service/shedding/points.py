@@ -1,0 +1,59 @@
+"""Drop points: the arcs on which it makes sense to leave tuples out (Aurora §4.5).
+
+A drop goes as far upstream as it can without reaching further outputs, up to the split point: there it saves the most
+for the same loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arterial.boxes.output import Output
+from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.thinned import why_not_settled, why_not_thinned
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place to leave tuples out: by chance, or by the value that an output would get."""
+
+    arc: Arc
+    outputs: frozenset[str]
+    """The outputs that then miss tuples."""
+    by_value: str | None = None
+    """For a drop by value: the expression over the arc's columns that gives the output's value."""
+
+    @property
+    def name(self) -> str:
+        """The arc, as figures name it."""
+        return str(self.arc)
+
+
+def reached_from(network: NetworkValue) -> dict[Arc, frozenset[str]]:
+    """The outputs that each arc leads to."""
+    behind: dict[str, frozenset[str]] = {}
+    for box in reversed(network.order):
+        ends = [end for port in box.outputs for end in network.departures(Port(box.name, port))]
+        reached = frozenset().union(*(behind[end.box] for end in ends))
+        behind[box.name] = reached | ({box.name} if isinstance(box, Output) else frozenset())
+    return {arc: behind[arc.end.box] for arc in network.arcs}
+
+
+def may_leave_out(network: NetworkValue, arc: Arc, *, settled: bool = False) -> bool:
+    """Whether tuples may be left out on an arc; with `settled`, so that they can be settled later."""
+    return why_not_thinned(network, arc) is None and not (settled and why_not_settled(network, arc))
+
+
+def drop_points(network: NetworkValue, *, settled: bool = False) -> tuple[Point, ...]:
+    """Where to leave tuples out by chance: the first arcs on the way to each set of outputs that may be thinned."""
+    reached = reached_from(network)
+    allowed = {arc for arc in network.arcs if reached[arc] and may_leave_out(network, arc, settled=settled)}
+    into: dict[str, list[Arc]] = {}
+    for arc in network.arcs:
+        into.setdefault(arc.end.box, []).append(arc)
+    first = [
+        arc
+        for arc in sorted(allowed)
+        if not any(before in allowed and reached[before] == reached[arc] for before in into.get(arc.begin.box, ()))
+    ]
+    return tuple(Point(arc, reached[arc]) for arc in first)

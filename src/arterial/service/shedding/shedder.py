@@ -1,0 +1,120 @@
+"""The shedder: from figures to drops, between two steps (Aurora §4.5). With hysteresis: no flapping.
+
+More is left out as soon as an overload is seen; less, only when all of the last seconds could have done with less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from arterial.figures.steering import Drop, Steering
+from arterial.figures.window import Window
+from arterial.network.network import NetworkValue
+from arterial.service.load import Load, measure
+from arterial.service.shares import kept_of
+from arterial.service.shedding.greedy import Choices, choose
+from arterial.service.shedding.overload import overload
+from arterial.service.shedding.trials import Trial, begin_trials, judged, put_on_trial
+from arterial.service.turn import Turn
+from arterial.service.utility import outputs_of
+from arterial.service.values import Histogram
+
+ENOUGH = 1.05
+"""A plan stays while it leaves at most so many times the work that can be borne."""
+
+SLACK = 0.85
+"""It is lifted, in part or all, when it leaves less than this share of the work that could have been borne."""
+
+ENOUGH_VALUES, LAST = 100, 50
+"""A histogram is believed from so many tuples on, and made of so many steps."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a shedder remembers."""
+
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)
+    """How values are distributed when none is left out by a predicate."""
+    trials: Mapping[str, Trial] = field(default_factory=dict)
+    """Estimates for outputs whose value is not known at their split point."""
+
+
+def shed(
+    window: Window,
+    network: NetworkValue,
+    steering: Steering,
+    memory: Memory,
+    cores: int,
+    headroom: float = 0.8,
+    *,
+    overflow: bool = False,
+) -> tuple[Steering, Memory]:
+    """What to leave out in the next step; with `overflow`, only what can be settled later, and that is kept."""
+    memory = _remembered(window, network, steering, memory)
+    load = measure(window, network, cores)
+    if load is None:
+        return steering, memory
+    found = overload(window, load, headroom)
+    left = load.work(in_force(window, load, steering)) / load.work() if load.work() else 1.0
+    trials = {} if overflow else begin_trials(window, network, memory.histograms, memory.trials)
+    if found.seen and left * found.now > ENOUGH * found.capacity:
+        planned = _plan(load, found.capacity, found.now, memory, overflow)
+    elif steering.shed and left * found.lately < SLACK * found.capacity:
+        planned = _plan(load, found.capacity, found.lately, memory, overflow)
+    else:
+        drops, trials = judged(window, network, steering.shed, trials)
+        return replace(steering, shed=drops), replace(memory, trials=trials)
+    drops, trials = put_on_trial(planned, trials, window.steps[-1].step)
+    return replace(steering, shed=drops), replace(memory, trials=trials)
+
+
+def in_force(window: Window, load: Load, steering: Steering) -> dict[str, float]:
+    """The share that each arc lets through by the record in force; by predicate, as the last steps counted it."""
+    measured = kept_of(Window(math.inf, list(window.steps)[-2:]), load.network)
+    return {arc: measured.get(arc, 1.0) if drop.keep else 1 - drop.share for arc, drop in steering.shed.items()}
+
+
+def _plan(load: Load, capacity: float, demand: float, memory: Memory, overflow: bool) -> dict[str, Drop]:
+    """Drops after which a demand, in the mix of the window, needs no more than the capacity."""
+    if demand <= capacity:
+        return {}
+    choices = Choices.of(load, memory.histograms, settled=overflow)
+    drops = choices.drops(choose(choices, capacity * load.work() / demand))
+    return {arc: replace(drop, overflow=overflow) for arc, drop in drops.items()}
+
+
+def _remembered(window: Window, network: NetworkValue, steering: Steering, memory: Memory) -> Memory:
+    """The histograms of the outputs that nothing is kept from by a predicate."""
+    histograms = dict(memory.histograms)
+    if not any(drop.keep for drop in steering.shed.values()):
+        for output in outputs_of(network):
+            counts: dict[str, int] = {}
+            for step in list(window.steps)[-LAST:] if output.value else ():
+                if output.name in step.outputs:
+                    for name, number in step.outputs[output.name].values.items():
+                        counts[name] = counts.get(name, 0) + number
+            if sum(counts.values()) >= ENOUGH_VALUES:
+                histograms[output.name] = counts
+    return replace(memory, histograms=histograms)
+
+
+@dataclass
+class Shedder:
+    """A controller of a run: calls `shed` and keeps its memory."""
+
+    cores: int
+    headroom: float = 0.8
+    overflow: bool = False
+    memory: Memory = field(default_factory=Memory)
+    turn: Turn = field(default_factory=Turn)
+
+    def __call__(self, window: Window, network: NetworkValue, steering: Steering) -> Steering:
+        """The record for the next step."""
+        if not self.turn.comes(window):
+            return steering
+        steering, self.memory = shed(
+            window, network, steering, self.memory, self.cores, self.headroom, overflow=self.overflow
+        )
+        return steering

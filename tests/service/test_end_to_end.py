@@ -1,0 +1,92 @@
+"""Overload in real runs: a paced source, a slow box, and outputs that come back into their good zones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+import pytest
+
+from arterial import Box, Delay, FileSource, MemorySink, Network, NetworkValue, QoS, Settings, State, Stream, Train
+from arterial.engine.run.local import run_locally
+from arterial.engine.run.run import run
+from arterial.figures.step import StepFigures
+from arterial.figures.steps_file import read_steps
+from arterial.network.box import ALL_PORTS, IN, OUT
+from arterial.service.shedding.overload import late
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BURST = range(6, 18)
+RATE, MORE = 200, 1600
+SECONDS = 34
+
+
+@dataclass(frozen=True)
+class Slow(Box):
+    """Passes every tuple on, and takes its time."""
+
+    seconds: float = 1e-3
+    kind: ClassVar[str] = "test.slow"
+    stateless: ClassVar[bool] = True
+    passes: ClassVar[bool] = True
+    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        return {OUT: inputs[IN]}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        time.sleep(self.seconds * len(trains[IN]))
+        return {OUT: trains[IN]}
+
+
+def network(seconds: float, delay: Delay) -> NetworkValue:
+    net = Network("overloaded")
+    s = net.source("s", {"time": "timestamp", "v": "float64"})
+    valued = QoS(delay, value=("v", [(0, 0.1), (100, 1)]))
+    s.box(Slow("slow", seconds)).output("valued", qos=valued)
+    s.output("quick", qos=delay)
+    return net.value
+
+
+def data(folder: Path) -> FileSource:
+    """`RATE` tuples a second, and `MORE` during the burst; half of the values are worth little."""
+    counts = [MORE if second in BURST else RATE for second in range(SECONDS)]
+    micros = [int(1e6 * (s + i / n)) for s, n in enumerate(counts) for i in range(n)]
+    frame = pl.DataFrame({"time": micros, "v": [float(i * 7 % 100) for i in range(len(micros))]})
+    frame.with_columns(pl.col("time").cast(pl.Datetime("us"))).write_parquet(folder / "s.parquet")
+    return FileSource(folder / "s.parquet", speed=1.0)
+
+
+def check(steps: list[StepFigures], value: NetworkValue) -> None:
+    """In their good zones again within 10 s of the burst's begin, and no shedding 10 s after its end."""
+    began = steps[0].born
+    shed = [step for step in steps if step.shed]
+    assert shed, "the load was borne without shedding: the box is not slow enough for a test"
+    lates = [step.born - began for step in steps if late(value, step)]
+    assert not [at for at in lates if BURST.start + 10 < at < BURST.stop]
+    assert max(step.born - began for step in shed) < BURST.stop + 10
+    assert not [at for at in lates if at > BURST.stop + 10]
+
+
+@pytest.mark.slow
+def test_in_this_process(tmp_path: Path) -> None:
+    value = network(1.2e-3, Delay(2, 10))
+    settings = Settings(shards=1, schedule="trains", shed=True, headroom=0.9)
+    running = run_locally(value, {"s": data(tmp_path)}, {"quick": MemorySink()}, tmp_path / "c", settings)
+    running.wait()
+    check(list(read_steps(running.checkpoint)), value)
+
+
+@pytest.mark.slow
+def test_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    value = network(2e-3, Delay(4, 10))
+    settings = Settings(shards=2, schedule="trains", shed=True, headroom=0.9)
+    running = run(value, {"s": data(tmp_path)}, {"quick": MemorySink()}, tmp_path / "c", settings, spark=spark)
+    running.wait()
+    check(list(read_steps(running.checkpoint)), value)
