@@ -29,6 +29,7 @@ def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[Strea
     return stream.aggregate(name, {n: text for n, text in values.items() if "sign" not in text})
 
 
+@pytest.mark.thorough
 def test_of_what_stands() -> None:
     arrivals = tuples((1, 1, 5), (2, 1, 8), (3, 2, 8), (2, 3, 2), (1, 4, 8))
     got = one(lambda s: s.latest("l", "k").aggregate("a", n="count(*)", hi="max(x)", m="avg(x)"), arrivals)
@@ -38,6 +39,7 @@ def test_of_what_stands() -> None:
     assert [row[:-1] for row in got if row[-1] == -1] == [(2, 2, 8, 6.5), (3, 3, 8, 7.0), (4, 3, 8, 5.0)]
 
 
+@pytest.mark.thorough
 def test_a_group_goes_with_its_last_row() -> None:
     arrivals = tuples((1, 1, 5, "a"), (2, 1, 5, "b"), (1, 2, 0), (1, 3, 6, "a"))
     got = one(
@@ -46,12 +48,14 @@ def test_a_group_goes_with_its_last_row() -> None:
     assert sorted(got) == [("a", 1, 1, 1), ("a", 2, 1, -1), ("a", 3, 1, 1), ("b", 1, 1, 1)]
 
 
+@pytest.mark.thorough
 def test_without_groups_nothing_is_told_as_nothing() -> None:
     arrivals = tuples((1, 1, 0), (1, 2, 5), (1, 3, 0), (2, 4, 3))
     got = one(lambda s: s.latest("l", "k").filter("there", "x <> 0").aggregate("a", n="count(*)", t="sum(x)"), arrivals)
     assert got == [(2, 1, 5, 1), (3, 1, 5, -1), (3, 0, None, 1), (4, 0, None, -1), (4, 1, 3, 1)]
 
 
+@pytest.mark.thorough
 def test_a_float_sum_forgets_what_went() -> None:
     arrivals = tuples((1, 1, 1, "1e300"), (2, 1, 1, "0.1"), (1, 2, 0), (2, 3, 0), (3, 4, 1, "0.3"))
     got = one(
@@ -69,6 +73,7 @@ def test_a_mean_is_exact() -> None:
     assert got == [(1, -0.5, 1e308, 1)]
 
 
+@pytest.mark.thorough
 def test_what_does_not_change_is_not_told() -> None:
     got = one(lambda s: s.latest("l", "k").aggregate("a", hi="max(x)"), tuples((1, 1, 9), (2, 2, 4), (3, 3, 1)))
     assert got == [(1, 9, 1)]

@@ -14,7 +14,7 @@ from arterial.network.state import MemoryState
 from arterial.network.train import Train
 from arterial.testing import frame
 from tests.boxes.drawn import COLUMNS, one, tuples
-from tests.conformance.choices import Draw
+from tests.conformance.choices import Draw, columns
 
 
 def case(s: StreamHandle) -> None:
@@ -25,7 +25,7 @@ def case(s: StreamHandle) -> None:
 
 
 def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
-    names = [n for n in stream.schema.names if n != stream.type.time]
+    names = columns(stream)
     key = draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
     return stream.deduplicate(name, *key, within=draw(st.sampled_from([0, 2, 10])))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from arterial.drawing import Network, StreamHandle
 from arterial.errors import NetworkError
 from tests.boxes.drawn import COLUMNS, one, signed, tuples
-from tests.conformance.choices import Draw
+from tests.conformance.choices import Draw, columns
 
 
 def case(s: StreamHandle) -> None:
@@ -18,7 +18,7 @@ def case(s: StreamHandle) -> None:
 
 
 def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
-    names = [n for n in stream.schema.names if n not in (stream.type.time, "sign")]
+    names = columns(stream, "sign")
     by = draw(st.one_of(st.none(), st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)))
     return stream.distinct(name, by)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 from hypothesis import strategies as st
 
 from arterial.drawing import Network, StreamHandle
@@ -20,6 +21,7 @@ def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[Strea
     return stream.drop(name, draw(st.sampled_from([0.0, 0.3, 0.7, 1.0])), seed=draw(st.integers(0, 5)))
 
 
+@pytest.mark.thorough
 def test_rates() -> None:
     many = tuples(*((i % 7, i, i, "ab"[: i % 3]) for i in range(400)))
     kept = {rate: one(lambda s, rate=rate: s.drop("d", rate, seed=1), many) for rate in (0, 0.25, 1)}  # type: ignore[misc]

@@ -46,6 +46,8 @@ def case(s: StreamHandle) -> None:
 def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
     numbers = [f.name for f in stream.schema if f.type.is_number]
     ids = [f.name for f in stream.schema if f.type.is_integer and f.name not in ("fence", "event", "since")]
+    if not numbers or not ids:
+        raise NetworkError("no columns for an object and its place")
     key = next((k for k in stream.type.keyed_by), draw(st.sampled_from(ids)))
     return fences(
         stream, name, FIXED, object=key, x=draw(st.sampled_from(numbers)), y=draw(st.sampled_from(numbers)),
@@ -78,6 +80,7 @@ def test_enter_exit_and_first_seen_inside() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_borders_and_holes() -> None:
     zones = {"p": "polygon((0 0, 6 0, 6 6, 0 6, 0 0), (2 2, 4 2, 4 4, 2 4))"}
     inside = [(0, 0), (6, 6), (3, 0), (6, 3), (2, 3), (4, 4), (1, 5)]

@@ -30,6 +30,7 @@ def add(draw: Draw, net: Network, name: str, stream: StreamHandle, others: list[
     return stream.match(name, other, on=on)
 
 
+@pytest.mark.thorough
 def test_pairs_come_and_go_with_their_rows() -> None:
     arrivals = tuples((1, 1, 5, "car"), (1, 2, 5, "fan"), (1, 3, 6, "car"), (1, 4, 0, "fan"))
 

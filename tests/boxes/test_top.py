@@ -43,6 +43,7 @@ def test_the_least() -> None:
     assert [(row[0], row[-1]) for row in got] == [(1, 1), (3, 2), (2, 3), (1, 1), (2, 1)]
 
 
+@pytest.mark.thorough
 def test_only_the_list_is_kept() -> None:
     stream = Stream(Schema.of({"t": int, "x": int}), "t")
     box, state = Top("t", 3, "x", 1000, fed_by={IN: stream}), MemoryState()

@@ -124,7 +124,7 @@ def test_what_may_be_thinned() -> None:
 
 def test_the_engine_knows_no_kind() -> None:
     root = Path(arterial.__file__).parent
-    places = [root / "engine", root / "optimize", root / "connectors", root / "testing.py"]
+    places = [root / "engine", root / "optimize", root / "connectors", root / "sql", root / "testing.py"]
     files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))]
     by_name = re.compile(r"box\.kind\s*(==|!=|in\b|not in\b)|isinstance\(box, ")
     assert len(files) > 30

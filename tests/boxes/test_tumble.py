@@ -85,6 +85,7 @@ def test_percentiles_lie_between_two_values() -> None:
     assert sorted(got) == [(1, 9, 25.0, pytest.approx(37.7), 10.0, 41.0), (2, 9, None, None, None, None)]
 
 
+@pytest.mark.thorough
 def test_an_approximate_percentile_is_at_most_one_part_in_128_off() -> None:
     chance = random.Random(1)
     numbers = [int(chance.choice([-1, 1]) * 10 ** chance.uniform(0, 15)) for _ in range(500)]

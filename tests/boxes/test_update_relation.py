@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import strategies as st
 
 from arterial.drawing import Network, StreamHandle
@@ -18,6 +19,7 @@ def case(s: StreamHandle) -> None:
     values = {"tot": "sum(x)", "n": "count(x)", "last": "s", "mx": "max(f)", "fi": "first(s)"}
     s.group_by("k").update_relation("box", relation, values, delete="n = 3").output("o1")
     s.group_by("k").read_relation("reader", relation, prefix="r_").output("o2")
+    s.group_by("k").read_relation("reader_before", relation, prefix="b_", before=True).output("o5")
     single = s.network.relation("one", {"most": float}, (), [(3.0,)])
     s.update_relation("box2", single, most="max(f)").output("o3")
     s.read_relation("reader2", single).output("o4")
@@ -43,6 +45,7 @@ def add(draw: Draw, net: Network, name: str, stream: StreamHandle, others: list[
     return reader.read_relation(name, relation, prefix=f"{name}_")
 
 
+@pytest.mark.thorough
 def test_a_read_sees_every_update_up_to_its_instant() -> None:
     net = Network("n")
     by = net.source("s", COLUMNS).group_by("k")

@@ -38,6 +38,7 @@ class ConnectionPoint(Box):
     stateless: ClassVar[bool] = True
     passes: ClassVar[bool] = True
     takes_signed: ClassVar[bool] = True
+    connectable: ClassVar[bool] = True
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """Like the input."""

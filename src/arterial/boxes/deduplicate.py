@@ -18,7 +18,7 @@ from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
 from arterial.network.expression.tree import known_column
 from arterial.network.state import State
-from arterial.network.train import Train
+from arterial.network.train import BEGIN, Train
 
 _PASSED, _ALIVE = "@passed", "@alive"
 
@@ -74,7 +74,7 @@ class Deduplicate(Box):
         key, within, tuples = self._key(stream), self._within(stream), train.tuples
         schema = {name: stream.schema[name].polars for name in key} | {_PASSED: pl.Int64(), _ALIVE: pl.Int8()}
         table = KeyedTable(state, "passed", schema, key, _ALIVE)
-        known = table.read()
+        known = table.known(tuples)
         columns = [pl.concat([known[name], tuples[name]]) for name in key]
         slots, count = slots_of(codes(columns, known.height + len(train)), known.height)
         times, passes = instants(tuples, stream.time), np.zeros(len(train), np.bool_)
@@ -82,17 +82,12 @@ class Deduplicate(Box):
         passed[: known.height] = known[_PASSED].to_numpy()
         first_within(slots[known.height :], times, within, before, passed, passes)
 
-        example = np.zeros(count, np.int64)
-        example[slots[::-1]] = np.arange(len(slots))[::-1]
-        over = passed <= max(train.through - within, -(2**63))
-        rows = pl.DataFrame([column[example] for column in columns]).with_columns(
-            pl.Series(_PASSED, passed), pl.Series(_ALIVE, ~over, dtype=pl.Int8)
+        passed_now = tuples.filter(pl.Series(passes))
+        changes = passed_now.select(
+            *key, pl.Series(_PASSED, instants(passed_now, stream.time)), pl.lit(1, pl.Int8).alias(_ALIVE)
         )
-        changed = over.copy()
-        changed[slots[known.height :][passes]] = True
-        if changed.any():
-            table.write(rows.filter(pl.Series(~over)), rows.filter(pl.Series(changed)))
-        return {OUT: Train(tuples.filter(pl.Series(passes)), train.through)}
+        table.change(changes, pl.col(_PASSED) <= max(train.through - within, BEGIN))
+        return {OUT: Train(passed_now, train.through)}
 
     def _key(self, stream: Stream) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*stream.keyed_by, *self.key)))

@@ -62,9 +62,20 @@ class Filter(Box):
         """The columns of the predicate."""
         return read_by(self.predicate, stream)
 
+    @property
+    def never_fails(self) -> bool:
+        """An expression gives a value, or null, for every tuple; a function may raise."""
+        return not isinstance(self.predicate, Function)
+
+    def selects(self) -> str | None:
+        """Its predicate, if that is an expression."""
+        return None if isinstance(self.predicate, Function) else self.predicate
+
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """The train in two parts."""
         train = trains[IN]
+        if not len(train):
+            return {port: Train(train.tuples, train.through) for port in (OUT, OTHERWISE)}
         mask = holds(self.predicate, self.name, self.fed_by[IN], train.tuples)
         otherwise = train.tuples.filter(~mask) if OTHERWISE in self.used else train.tuples.clear()
         return {OUT: Train(train.tuples.filter(mask), train.through), OTHERWISE: Train(otherwise, train.through)}

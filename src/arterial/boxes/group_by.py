@@ -40,6 +40,7 @@ class GroupBy(Box):
     takes_signed: ClassVar[bool] = True
     passes: ClassVar[bool] = True
     regroups: ClassVar[bool] = True
+    independent: ClassVar[bool] = True
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:

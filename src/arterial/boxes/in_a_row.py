@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from arterial.boxes.filter import check_predicate, holds, read_by
-from arterial.boxes.parts.groups import codes, slots_of, touched
+from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import require_order
 from arterial.boxes.parts.passing import run_lengths
 from arterial.boxes.parts.table import KeyedTable
@@ -75,7 +75,7 @@ class InARow(Box):
         keys, tuples = stream.keyed_by, train.tuples
         schema = {key: stream.schema[key].polars for key in keys} | {_RUN: pl.Int64()}
         table = KeyedTable(state, "runs", schema, keys, _RUN)
-        known = table.read()
+        known = table.known(tuples)
         columns = [pl.concat([known[key], tuples[key]]) for key in keys]
         slots, count = slots_of(codes(columns, known.height + len(train)), known.height)
         lengths, after = np.zeros(max(count, 1), np.int64), np.empty(len(train), np.int64)
@@ -86,6 +86,6 @@ class InARow(Box):
         example = np.zeros(count, np.int64)
         example[slots[::-1]] = np.arange(len(slots))[::-1]
         rows = pl.DataFrame([*(column[example] for column in columns), pl.Series(_RUN, lengths[:count])])
-        table.write(rows.filter(pl.col(_RUN) > 0), rows[touched(slots[known.height :], count)])
+        table.change(rows)
         mask = after >= self.n if self.further else after == self.n
         return {OUT: Train(tuples.filter(pl.Series(mask)), train.through)}

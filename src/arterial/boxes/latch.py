@@ -70,7 +70,8 @@ class Latch(Box):
         keys = stream.keyed_by
         schema = accumulator_schema(plan, stream.schema, keys)
         table = KeyedTable(state, "groups", schema, keys, SIZE)
-        known = table.read()
+        # Windows of time end in groups without tuples too.
+        known = table.read() if self.size is None else table.known(train.tuples)
         if not len(train) and (self.size is not None or not known.height):
             return {OUT: Train(no_windows(plan, stream), train.through)}
         after, groups, count = run(plan, keys, known, train.tuples)
@@ -83,8 +84,12 @@ class Latch(Box):
         else:
             made, ends = _ended(known, after, groups, count, length, train.through, state)
         if len(train):
-            all_groups, touched = latest(known, after, groups, count)
-            table.write(all_groups, all_groups[touched])
+            changes = latest(known, after, groups, count)
+            if self.size is None:
+                untouched = known.filter(~pl.Series(np.isin(groups[: known.height], groups[known.height :])))
+                table.write(pl.concat([untouched.select(changes.columns), changes]), changes)
+            else:
+                table.change(changes)
         return {OUT: Train(closed_windows(plan, stream, made, ends, 1), train.through)}
 
 

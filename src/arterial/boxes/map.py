@@ -107,6 +107,20 @@ class Map(Box):
         kept = self._kept(stream)
         return frozenset(n for n in stream.schema.names if n not in kept or not self._unchanged(n, stream.schema))
 
+    def copies(self, stream: Stream) -> Mapping[str, str]:
+        """What is kept and not computed, and columns that are only renamed."""
+        computed = self._computed(stream.schema)
+        found = {name: name for name in self._kept(stream) if name not in computed}
+        for name, value in self.columns:
+            tree = None if isinstance(value, Function) else parse(value, stream.schema)
+            if isinstance(tree, Column):
+                found[name] = tree.name
+        return found
+
+    def computes(self, stream: Stream) -> Mapping[str, str]:
+        """Its expressions."""
+        return {name: value for name, value in self.columns if not isinstance(value, Function)}
+
     def _kept(self, stream: Stream) -> tuple[str, ...]:
         if self.keep is None:
             return stream.schema.names

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from arterial.arrays import Array
-from arterial.boxes.join import LEFT, RIGHT, both_sides, require_one_of_each
+from arterial.boxes.join import LEFT, RIGHT, both_sides, of_both_sides, require_one_of_each
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import Held, instants, require_alike, require_order
 from arterial.boxes.parts.signed import as_time, in_order_of_telling, repeated, weights
@@ -84,6 +84,10 @@ class Match(Box):
         fields += [Field(name, right.schema[old]) for old, name in pair_names(left, right)]
         require_one_of_each(fields, "Match")
         return {OUT: lifted(Stream(Schema(tuple(fields)), left.time, True, left.keyed_by))}
+
+    def carries(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """The columns of both sides."""
+        return of_both_sides(self.fed_by[LEFT], self.fed_by[RIGHT])
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """The pairs that come and go."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar
 
 from arterial.errors import NetworkError
 from arterial.network.box import ALL_PORTS, IN, Box, Stream
-from arterial.network.qos import Graph
+from arterial.network.expression.tree import known_column
+from arterial.network.qos import Graph, check_delay, check_share, check_value, check_weight
 from arterial.network.state import State
 from arterial.network.train import Train
 
@@ -20,9 +20,16 @@ class Output(Box):
 
     Any stream can leave, also one without order. The run says where its tuples go.
 
+    When drawn, `qos=Delay(good=2, zero=10)` gives a graph of delay (1 up to 2 seconds, 0 from 10 on), and
+    `qos=QoS(delay=…, share=…, value=…, weight=…)` any of them. A graph is points (x, utility) with utilities from 0 to
+    1, the greatest of them 1. Along `delay` and `share` a further loss costs at least as much as the one before.
+
     Parameters:
-        delay: what an answer is worth by its delay: pairs of seconds and a utility from 0 to 1. When drawn,
-            `qos=Delay(good=2, zero=10)`: 1 up to 2 seconds, 0 from 10 on.
+        delay: what an answer is worth by its delay in seconds.
+        share: what the output is worth by the share of its tuples that is delivered, from 0 to 1.
+        value_of: the column of numbers that `value` is about.
+        value: what an answer is worth by the value of that column.
+        weight: how much the output counts beside others.
 
     >>> from arterial.testing import show
     >>> show(lambda s: s.output("alerts"), time=[1, 2], speed=[90, 120])
@@ -32,6 +39,10 @@ class Output(Box):
     """
 
     delay: Graph = ()
+    share: Graph = ()
+    value_of: str | None = None
+    value: Graph = ()
+    weight: float = 1.0
 
     kind: ClassVar[str] = "output"
     stateless: ClassVar[bool] = True
@@ -46,9 +57,19 @@ class Output(Box):
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """Any stream may leave."""
-        xs = [x for x, _ in self.delay]
-        if any(b <= a for a, b in pairwise(xs)) or any(not 0 <= y <= 1 for _, y in self.delay):
-            raise NetworkError(f"expected a delay graph with rising delays and utilities from 0 to 1, got {self.delay}")
+        check_delay(self.delay)
+        check_share(self.share)
+        check_value(self.value)
+        check_weight(self.weight)
+        if bool(self.value) != (self.value_of is not None):
+            raise NetworkError("expected both value_of, a column, and value, its graph, or neither")
+        if self.value_of is not None:
+            schema = inputs[IN].schema
+            known_column(self.value_of, schema.names)
+            if not schema[self.value_of].is_number:
+                raise NetworkError(
+                    f"value: expected a column of numbers, got {self.value_of!r}, which is {schema[self.value_of]}"
+                )
         return {}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:

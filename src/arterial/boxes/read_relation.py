@@ -9,8 +9,10 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
+from arterial.boxes.parts.index import RowIndex
 from arterial.boxes.parts.order import Held, instants, require_alike, require_order
 from arterial.boxes.parts.table import KeyedTable
 from arterial.boxes.update_relation import relation_rows, require_key
@@ -20,7 +22,7 @@ from arterial.network.expression.tree import known_column
 from arterial.network.relation import DELETED, Relation
 from arterial.network.schema import Field, Schema
 from arterial.network.state import State
-from arterial.network.train import BEGIN, Train
+from arterial.network.train import BEGIN, END, Train
 
 CHANGES = "changes"
 
@@ -30,14 +32,15 @@ class ReadRelation(Box):
     """Adds to each tuple the row of a relation that has its key (thesis §5.2, §5.4.1).
 
     A read at time t sees every change with time ≤ t; of several changes at one time, the last. So it waits until the
-    changes are complete through t. Where there is no row the values are null. The reader is grouped by the key of the
-    relation. A relation that nothing updates is a table of constants; any stream can read it. `UpdateRelation` writes
-    one.
+    changes are complete through t. With `before` it sees only changes with time < t, and waits for no others.
+    Where there is no row the values are null. The reader is grouped by the key of the relation. A relation that nothing
+    updates is a table of constants; any stream can read it. `UpdateRelation` writes one.
 
     Parameters:
         relation: the relation, made with `net.relation(…)`.
         prefix: comes before the names of the relation's columns.
         updated: whether a box of the network updates the relation; its changes then come by the input `changes`.
+        before: whether a change counts only after its time.
 
     >>> from arterial.testing import show
     >>> limits = lambda s: s.network.relation("limits", {"road": int, "limit": int}, key="road", rows=[(66, 70)])
@@ -50,6 +53,7 @@ class ReadRelation(Box):
     relation: Relation
     prefix: str = ""
     updated: bool = True
+    before: bool = False
 
     kind: ClassVar[str] = "read_relation"
     instead: ClassVar[str] = "use match with a stream of the relation's rows: a row that goes must be the one that came"
@@ -67,13 +71,9 @@ class ReadRelation(Box):
             require_order(stream)
             require_key(stream, relation, "input")
             changes = inputs[CHANGES]
-            require_order(changes, "input 'changes'")
             require_key(changes, relation, "input 'changes'")
+            require_changes(changes, relation)
             require_alike({IN: stream, CHANGES: changes}, "a ReadRelation")
-            needed = [*relation.schema, Field(DELETED, changes.schema[known_column(DELETED, changes.schema.names)])]
-            for field in needed:
-                if field.name not in changes.schema or changes.schema[field.name] is not field.type:
-                    raise NetworkError(f"expected changes of the relation {relation.name!r}, got {changes.schema}")
         else:
             for name in relation.key:
                 kind = stream.schema[known_column(name, stream.schema.names)]
@@ -91,30 +91,35 @@ class ReadRelation(Box):
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """Each tuple with the row of its key at its time."""
         relation = self.relation
-        begin = state.memo.get("begin")
-        if begin is None:
-            begin = relation_rows(relation).with_columns(pl.lit(1, pl.Int8).alias("@alive"))
-            state.memo["begin"] = begin
+        begin = start_rows(relation, state)
         if not self.updated:
-            train = trains[IN]
-            return {OUT: Train(self._read(train.tuples, begin, np.zeros(begin.height, np.int64)), train.through)}
-        through = min(train.through for train in trains.values())
+            index, train = state.memo.get("index"), trains[IN]
+            if not isinstance(index, RowIndex):
+                index = state.memo["index"] = RowIndex(relation.key, begin)
+            return {OUT: Train(self._with_rows(train.tuples, index.rows, index.find(train.tuples)), train.through)}
+        known_through = trains[CHANGES].through
+        if self.before and BEGIN < known_through < END:
+            known_through += 1
+        through = min(trains[IN].through, known_through)
         tuples = Held(state, "in.ahead", self.fed_by[IN].time).next(trains[IN], through)
         time = self.fed_by[CHANGES].time
         changes = Held(state, "changes.ahead", time).next(trains[CHANGES], through)
         table = KeyedTable(state, "rows", begin.schema, relation.key, "@alive", begin)
-        known = table.read()
-        new = changes.select(*relation.schema.names, (~pl.col(DELETED)).cast(pl.Int8).alias("@alive"))
-        versions = pl.concat([known, new])
-        since = np.concatenate([np.full(known.height, BEGIN), instants(changes, time)])
-        made = self._read(tuples, versions, since)
-        if changes.height:
-            slots, count = slots_of(codes([versions[key] for key in relation.key], versions.height))
-            last = np.full(count, -1, np.int64)
-            kernels.pick_last(slots, np.zeros(0, np.bool_), last, 0)
-            rows = versions[last]
-            table.write(rows.filter(pl.col("@alive") == 1), rows.filter(pl.Series(last >= known.height)))
+        if not changes.height:
+            made = self._with_rows(tuples, table.index.rows, table.index.find(tuples))
+        else:
+            known, new = table.known(tuples), row_versions(relation, changes)
+            since = np.concatenate([np.full(known.height, BEGIN), instants(changes, time)])
+            made = self._read(tuples, pl.concat([known, new]), since)
+            table.change(written_rows(relation, changes))
         return {OUT: Train(made, through)}
+
+    def _with_rows(self, tuples: pl.DataFrame, rows: pl.DataFrame, found: Array) -> pl.DataFrame:
+        """The tuples with the rows at those places; -1 is none."""
+        places = pl.Series(found, dtype=pl.Int64).set(pl.Series(found < 0, dtype=pl.Boolean), None)
+        return tuples.with_columns(
+            rows[field.name].gather(places).alias(self.prefix + field.name) for field in self.relation.values
+        )
 
     def _read(
         self, tuples: pl.DataFrame, versions: pl.DataFrame, since: np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -127,14 +132,38 @@ class ReadRelation(Box):
         of_tuples, of_versions = slots[: tuples.height], slots[tuples.height :]
         ends = kernels.bounds(of_versions, count)
         order = kernels.sort_by_slot(of_versions, ends)  # they come in the order of time
-        times = instants(tuples, self.fed_by[IN].time) if self.updated else np.zeros(tuples.height, np.int64)
+        times = instants(tuples, self.fed_by[IN].time) - self.before
         _, upto = kernels.ranges(of_tuples, times, times, ends, since[order])
-        found = upto > ends[of_tuples]
-        rows = order[np.maximum(upto - 1, 0)] if len(order) else np.zeros(tuples.height, np.int64)
+        rows = order[np.maximum(upto - 1, 0)]
         alive = versions["@alive"].to_numpy() == 1
-        if len(order):
-            found &= alive[rows]
-        places = pl.Series(rows, dtype=pl.Int64).set(pl.Series(~found, dtype=pl.Boolean), None)
-        return tuples.with_columns(
-            versions[field.name].gather(places).alias(self.prefix + field.name) for field in self.relation.values
-        )
+        return self._with_rows(tuples, versions, np.where((upto > ends[of_tuples]) & alive[rows], rows, -1))
+
+
+def require_changes(changes: Stream, relation: Relation) -> None:
+    """Raise unless the stream is one of changes of the relation."""
+    require_order(changes, "input 'changes'")
+    needed = [*relation.schema, Field(DELETED, changes.schema[known_column(DELETED, changes.schema.names)])]
+    for field in needed:
+        if field.name not in changes.schema or changes.schema[field.name] is not field.type:
+            raise NetworkError(f"expected changes of the relation {relation.name!r}, got {changes.schema}")
+
+
+def start_rows(relation: Relation, state: State) -> pl.DataFrame:
+    """The rows that the relation begins with, each marked as alive."""
+    begin = state.memo.get("begin")
+    if not isinstance(begin, pl.DataFrame):
+        begin = state.memo["begin"] = relation_rows(relation).with_columns(pl.lit(1, pl.Int8).alias("@alive"))
+    return begin
+
+
+def row_versions(relation: Relation, changes: pl.DataFrame) -> pl.DataFrame:
+    """The rows that changes make, each marked as alive or not."""
+    return changes.select(*relation.schema.names, (~pl.col(DELETED)).cast(pl.Int8).alias("@alive"))
+
+
+def written_rows(relation: Relation, changes: pl.DataFrame) -> pl.DataFrame:
+    """What changes leave in the relation: the last of each key."""
+    slots, count = slots_of(codes([changes[key] for key in relation.key], changes.height), changes.height)
+    last = np.full(count, -1, np.int64)
+    kernels.pick_last(slots, np.zeros(0, np.bool_), last, 0)
+    return row_versions(relation, changes)[last]

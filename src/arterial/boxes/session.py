@@ -43,6 +43,7 @@ class Session(Box):
     gap: Duration
 
     kind: ClassVar[str] = "session"
+    windowed: ClassVar[bool] = True
     instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 

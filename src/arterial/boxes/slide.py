@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from arterial.boxes.parts.order import require_order
 from arterial.boxes.parts.windows.cut import check_count, window_plan, window_stream
-from arterial.boxes.parts.windows.recompute import slide_by_time, slide_by_tuples
+from arterial.boxes.parts.windows.recompute import columns_needed, slide_by_time, slide_by_tuples
 from arterial.errors import NetworkError
 from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
@@ -49,6 +49,7 @@ class Slide(Box):
     advance: int | None = None
 
     kind: ClassVar[str] = "slide"
+    windowed: ClassVar[bool] = True
     instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
@@ -57,6 +58,14 @@ class Slide(Box):
         require_order(inputs[IN])
         self._window(inputs[IN])
         return {OUT: window_stream(inputs[IN], self.values)}
+
+    def reads(self, stream: Stream) -> frozenset[str]:
+        """The group, and what the values are computed from."""
+        return frozenset(columns_needed(window_plan(stream, self.values, self.size is not None), stream))
+
+    def remembers(self, stream: Stream) -> frozenset[str]:
+        """What it reads."""
+        return self.reads(stream)
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """The windows that the train closes."""

@@ -42,6 +42,7 @@ class Union(Box):
 
     kind: ClassVar[str] = "union"
     takes_signed: ClassVar[bool] = True
+    independent: ClassVar[bool] = True
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 
     @property
@@ -64,6 +65,10 @@ class Union(Box):
                 raise NetworkError(f"expected the time {first.time!r} as on 'in0', got {stream.time!r} on {port!r}")
         require_alike(dict(inputs), "a Union")
         return {OUT: first}
+
+    def carries(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """Every column, from every input."""
+        return {name: tuple((port, name) for port in self.inputs) for name in self.fed_by["in0"].schema.names}
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
         """What all inputs have completed."""

@@ -98,6 +98,12 @@ class UpdateRelation(Box):
         stream, train, relation = self.fed_by[IN], trains[IN], self.relation
         trees = {name: self._tree(text, stream) for name, text in self.values}
         running = {name: tree for name, tree in trees.items() if isinstance(tree, Call) and tree.function in AGGREGATES}
+        if self.delete is None:
+            deleted = np.zeros(train.tuples.height, np.bool_)
+        else:
+            deleted = truth(train.tuples, predicate(self.delete, stream.schema)).to_numpy()
+        if not running:
+            return {OUT: Train(self._changes(stream, train.tuples, None, trees, [], deleted), train.through)}
         plan = Aggregation(tuple(running.values()), (), (), ())
         schema = accumulator_schema(plan, stream.schema, relation.key)
         schema.pop("@window")
@@ -106,24 +112,19 @@ class UpdateRelation(Box):
             begin = state.memo["begin"] = _accumulators(relation, running, schema)
         table = KeyedTable(state, "rows", schema, relation.key, SIZE, begin)
         tuples = train.tuples
-        if self.delete is None:
-            deleted = np.zeros(tuples.height, np.bool_)
-        else:
-            deleted = truth(tuples, predicate(self.delete, stream.schema)).to_numpy()
-        known = table.read()
+        known = table.known(tuples)
         after, groups, count = run(plan, relation.key, known, tuples, deleted)
         after = after.select(list(schema))
         made = self._changes(stream, tuples, after, trees, list(running), deleted)
         if tuples.height:
-            rows, touched = latest(known, after, groups, count)
-            table.write(rows.filter(pl.col(SIZE) > 0), rows[touched])
+            table.change(latest(known, after, groups, count))
         return {OUT: Train(made, train.through)}
 
     def _changes(
         self,
         stream: Stream,
         tuples: pl.DataFrame,
-        after: pl.DataFrame,
+        after: pl.DataFrame | None,
         trees: Mapping[str, Tree],
         running: list[str],
         deleted: np.ndarray[tuple[int], np.dtype[np.bool_]],
@@ -131,7 +132,9 @@ class UpdateRelation(Box):
         names = [name for name in trees if name not in running]
         computed = evaluate(tuples, [trees[name] for name in names])
         plain = [column.alias(f"@new.{name}") for name, column in zip(names, computed, strict=True)]
-        both = tuples.with_columns(plain).hstack([column.alias(f"@run.{column.name}") for column in after])
+        both = tuples.with_columns(plain)
+        if after is not None:
+            both = both.hstack([column.alias(f"@run.{column.name}") for column in after])
         both = both.with_columns(pl.Series("@deleted", deleted))
         values = []
         for field in self.relation.values:

@@ -11,9 +11,20 @@ from arterial.network.box import IN, OUT
 from arterial.network.expression.tree import Call
 from arterial.network.schema import Type
 from arterial.network.signed import row_columns
+from arterial.reference.causes import Because, Region, group_in_words, shown, so_far
 from arterial.reference.scalar import less, scalar, wrap
-from arterial.reference.signed import Change, Multiset, Row, by_instant, difference, told, weight
-from arterial.reference.stream import Tuples, group_of
+from arterial.reference.signed import (
+    Change,
+    Multiset,
+    Row,
+    by_instant,
+    difference,
+    places_so_far,
+    signed_because,
+    told,
+    weight,
+)
+from arterial.reference.stream import Tuples, group_of, instant
 
 Counted = list[tuple[Row, int]]
 """Rows, and how often each stands."""
@@ -93,3 +104,16 @@ def _float_sum(values: list[tuple[float, int]], count: int = 1) -> float:
         return float(exact / count)
     except OverflowError:
         return math.inf if exact > 0 else -math.inf
+
+
+def because(box: Aggregate, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """All changes of the group so far."""
+    stream, made = box.fed_by[IN], outputs[OUT][place]
+    used = places_so_far(inputs[IN], stream, made, stream.keyed_by, instant(made, box.streams(box.fed_by)[OUT].time))
+    texts = "; ".join(f"{name} = {value} = {shown(made[name])}" for name, value in box.values)
+    return signed_because({IN: used}, made, f"over the rows that stand{group_in_words(made, stream)} {texts}")
+
+
+def scope(box: Aggregate, port: str, region: Region) -> dict[str, Region]:
+    """All of the group so far."""
+    return {IN: so_far(region, box.fed_by[IN].keyed_by)}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from arterial.boxes.bsort import BSort
-from arterial.network.box import IN
+from arterial.network.box import IN, OUT
 from arterial.network.duration import units
+from arterial.reference.causes import EVERYTHING, Because, Region, place_of
 from arterial.reference.source import in_order
 from arterial.reference.stream import Tuples
 
@@ -14,3 +15,15 @@ def bsort(box: BSort, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     stream = box.fed_by[IN]
     time = box.time or stream.time
     return in_order(inputs[IN], time, units(box.disorder, stream.schema[time], "disorder", least=0))
+
+
+def because(box: BSort, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """The tuple itself."""
+    values = outputs[port][place]
+    words = f"in the order of {box.time or box.fed_by[IN].time}" if port == OUT else "came too late"
+    return Because({IN: (place_of(inputs[IN], values),)}, words)
+
+
+def scope(box: BSort, port: str, region: Region) -> dict[str, Region]:
+    """Everything: one tuple far ahead makes all others late."""
+    return {IN: EVERYTHING}

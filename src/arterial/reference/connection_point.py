@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from arterial.boxes.connection_point import ConnectionPoint
 from arterial.network.box import IN, OUT
+from arterial.reference.causes import Because, Region, passed_on
 from arterial.reference.stream import Tuples
 
 
 def connection_point(box: ConnectionPoint, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     """Everything goes on."""
     return {OUT: inputs[IN]}
+
+
+def because(
+    box: ConnectionPoint, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int
+) -> Because:
+    """The tuple itself."""
+    return Because({IN: (place,)}, "passes")
+
+
+def scope(box: ConnectionPoint, port: str, region: Region) -> dict[str, Region]:
+    """The tuple itself."""
+    return passed_on(box, port, region)

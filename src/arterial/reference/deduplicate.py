@@ -7,6 +7,7 @@ from typing import Any
 from arterial.boxes.deduplicate import Deduplicate
 from arterial.network.box import IN, OUT
 from arterial.network.duration import units
+from arterial.reference.causes import Because, Region, listed, place_of, shown_instant, so_far
 from arterial.reference.stream import Tuples, group_of, instant
 
 
@@ -22,3 +23,21 @@ def deduplicate(box: Deduplicate, inputs: dict[str, Tuples]) -> dict[str, Tuples
             passed[key] = now
             out.append(values)
     return {OUT: out}
+
+
+def because(box: Deduplicate, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """The tuple itself, and what passed of its key before it."""
+    stream = box.fed_by[IN]
+    passed = outputs[OUT]
+    values, keys = passed[place], (*stream.keyed_by, *box.key)
+    earlier = [one for one in passed[:place] if group_of(one, keys) == group_of(values, keys)]
+    before = "is the first"
+    if earlier:
+        last = shown_instant(instant(earlier[-1], stream.time), stream)
+        before = f"comes more than {box.within} after the last one that passed, at {last},"
+    return Because({IN: (place_of(inputs[IN], values),)}, f"{before} with {listed(values, keys)}")
+
+
+def scope(box: Deduplicate, port: str, region: Region) -> dict[str, Region]:
+    """All of its key before it: whether one passes depends on the one before that passed."""
+    return {IN: so_far(region, (*box.fed_by[IN].keyed_by, *box.key))}

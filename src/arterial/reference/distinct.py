@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from arterial.boxes.distinct import Distinct
-from arterial.network.box import IN, OUT
+from arterial.network.box import IN, OUT, SIGN
 from arterial.network.signed import row_columns
-from arterial.reference.signed import Change, Multiset, by_instant, difference, told, weight
-from arterial.reference.stream import Tuples
+from arterial.reference.causes import Because, Region, so_far
+from arterial.reference.signed import (
+    Change,
+    Multiset,
+    by_instant,
+    difference,
+    places_so_far,
+    signed_because,
+    told,
+    weight,
+)
+from arterial.reference.stream import Tuples, instant
 
 
 def distinct(box: Distinct, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
@@ -24,3 +34,16 @@ def distinct(box: Distinct, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
         changes += difference(t, once, now)
         once = now
     return {OUT: told(changes, out)}
+
+
+def because(box: Distinct, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """All changes of the row so far."""
+    made, out = outputs[OUT][place], box.streams(box.fed_by)[OUT]
+    used = places_so_far(inputs[IN], box.fed_by[IN], made, row_columns(out), instant(made, out.time))
+    words = "it stands at least once" if made[SIGN] > 0 else "it stands no more"
+    return signed_because({IN: used}, made, words)
+
+
+def scope(box: Distinct, port: str, region: Region) -> dict[str, Region]:
+    """All of the row so far."""
+    return {IN: so_far(region, row_columns(box.fed_by[IN]))}

@@ -7,6 +7,7 @@ import struct
 from arterial.boxes.drop import Drop
 from arterial.network.box import IN, OUT
 from arterial.network.keys.hashing import GOLDEN, MASK, MIX_1, MIX_2, NOT_A_NUMBER, NULL
+from arterial.reference.causes import Because, Region, passed_on, place_of
 from arterial.reference.scalar import value_to_instant
 from arterial.reference.stream import Tuples
 
@@ -43,3 +44,16 @@ def _mix(x: int) -> int:
     x ^= x >> 27
     x = x * MIX_2 & MASK
     return x ^ x >> 31
+
+
+def because(box: Drop, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """The tuple itself."""
+    values = outputs[port][place]
+    return Because(
+        {IN: (place_of(inputs[IN], values),)}, f"is in the sample: {box.rate:.0%} are left out by their hash"
+    )
+
+
+def scope(box: Drop, port: str, region: Region) -> dict[str, Region]:
+    """Each tuple by itself."""
+    return passed_on(box, port, region)

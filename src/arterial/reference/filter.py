@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arterial.boxes.filter import OTHERWISE, Filter
 from arterial.network.box import IN, OUT
+from arterial.reference.causes import Because, Region, condition_text, listed, passed_on, place_of
 from arterial.reference.stream import Tuples, condition
 
 
@@ -14,3 +15,20 @@ def filter(box: Filter, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     for values in inputs[IN]:
         out[OUT if test(values) else OTHERWISE].append(values)
     return out
+
+
+def because(box: Filter, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """The tuple itself, and the values that the condition reads."""
+    values = outputs[port][place]
+    stream = box.fed_by[IN]
+    names = [name for name in stream.schema.names if name in box.reads(stream)]
+    seen = f": {listed(values, names)}" if names else ""
+    return Because(
+        {IN: (place_of(inputs[IN], values),)},
+        f"{condition_text(box.predicate)} is {'true' if port == OUT else 'not true'}{seen}",
+    )
+
+
+def scope(box: Filter, port: str, region: Region) -> dict[str, Region]:
+    """Each tuple by itself."""
+    return passed_on(box, port, region)

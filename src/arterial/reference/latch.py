@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from arterial.boxes.latch import Latch
-from arterial.network.box import IN, OUT
-from arterial.reference.stream import Tuples, by_time, grouped, instant
-from arterial.reference.windows import length_of, plan_of, window_tuple
+from arterial.network.box import IN
+from arterial.reference.causes import Because, Region, shown_instant, so_far
+from arterial.reference.stream import Tuples, instant
+from arterial.reference.windows import Window, computed, grouped_places, in_order_of_end, length_of, window_because
 
 
 def latch(box: Latch, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     """After each window with tuples of a group, the values over all the group's tuples so far."""
+    return computed(box, inputs[IN], _windows(box, inputs[IN]), by_tuples=False)
+
+
+def because(box: Latch, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """All tuples so far."""
+    window = in_order_of_end(_windows(box, inputs[IN]))[place]
+    what = f"everything through {shown_instant(window.end, box.fed_by[IN])}"
+    return window_because(box, inputs[IN], window, what, outputs, place)
+
+
+def scope(box: Latch, port: str, region: Region) -> dict[str, Region]:
+    """All of the group so far."""
+    return {IN: so_far(region, box.fed_by[IN].keyed_by)}
+
+
+def _windows(box: Latch, tuples: Tuples) -> list[Window]:
     stream = box.fed_by[IN]
-    plan = plan_of(stream, box.values)
-    made: Tuples = []
-    for tuples in grouped(inputs[IN], stream.keyed_by).values():
-        for i, values in enumerate(tuples):
+    made = []
+    for places in grouped_places(tuples, stream.keyed_by):
+        times = [instant(tuples[i], stream.time) for i in places]
+        for i, time in enumerate(times):
             if box.size is not None:
                 if (i + 1) % box.size == 0:
-                    made.append(window_tuple(box.name, stream, plan, tuples[: i + 1], instant(values, stream.time)))
+                    made.append(Window(places[: i + 1], time))
                 continue
             every = length_of(box.every, stream)
-            window = instant(values, stream.time) // every
-            if i + 1 == len(tuples) or instant(tuples[i + 1], stream.time) // every != window:
-                made.append(window_tuple(box.name, stream, plan, tuples[: i + 1], (window + 1) * every - 1))
-    return {OUT: by_time(made, stream.time)}
+            if i + 1 == len(times) or times[i + 1] // every != time // every:
+                made.append(Window(places[: i + 1], (time // every + 1) * every - 1))
+    return made

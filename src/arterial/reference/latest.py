@@ -8,6 +8,7 @@ from arterial.boxes.latest import Latest
 from arterial.network.box import IN, OUT, SIGN
 from arterial.network.duration import units
 from arterial.network.signed import row_columns
+from arterial.reference.causes import Because, Region, listed, shown_instant, so_far
 from arterial.reference.scalar import instant_to_value
 from arterial.reference.stream import Tuples, group_of, instant, value_order
 
@@ -41,3 +42,25 @@ def latest(box: Latest, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
         made += [{**values, stream.time: time, SIGN: sign} for values, sign in changes]
         before = now
     return {OUT: made}
+
+
+def because(box: Latest, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """The report that holds from now on, or the one that held until now and what took its place."""
+    stream, made = box.fed_by[IN], outputs[OUT][place]
+    now, same = instant(made, stream.time), group_of(made, box.key)
+    places = [i for i, one in enumerate(inputs[IN]) if group_of(one, box.key) == same]
+    at = [i for i in places if instant(inputs[IN][i], stream.time) == now]
+    before = [i for i in places if instant(inputs[IN][i], stream.time) < now]
+    of = listed(made, box.key)
+    if made[SIGN] > 0:
+        return Because({IN: tuple(at[-1:])}, f"is the latest of {of}")
+    old = before[-1:]
+    held = shown_instant(instant(inputs[IN][old[0]], stream.time), stream)
+    if at:
+        return Because({IN: (*old, at[-1])}, f"the one of {held} was the latest of {of} until another came")
+    return Because({IN: tuple(old)}, f"the one of {held} was the latest of {of}; none came for {box.timeout}")
+
+
+def scope(box: Latest, port: str, region: Region) -> dict[str, Region]:
+    """All of the key so far."""
+    return {IN: so_far(region, box.key)}

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from arterial.boxes.join import LEFT, RIGHT, both_sides
 from arterial.boxes.match import Match, pair_names
-from arterial.network.box import OUT
+from arterial.network.box import OUT, SIGN
 from arterial.network.signed import row_columns
-from arterial.reference.signed import Change, Multiset, by_instant, difference, told, weight
-from arterial.reference.stream import Tuples, condition, group_of
+from arterial.reference.causes import Because, Region, so_far
+from arterial.reference.signed import (
+    Change,
+    Multiset,
+    by_instant,
+    difference,
+    places_so_far,
+    signed_because,
+    told,
+    weight,
+)
+from arterial.reference.stream import Tuples, condition, group_of, instant
 
 
 def match(box: Match, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
@@ -33,3 +43,25 @@ def match(box: Match, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
         changes += difference(t, before, now)
         before = now
     return {OUT: told(changes, out)}
+
+
+def because(box: Match, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """All changes of the two partners so far."""
+    left, right, out = box.fed_by[LEFT], box.fed_by[RIGHT], box.streams(box.fed_by)[OUT]
+    made = outputs[OUT][place]
+    now = instant(made, out.time)
+    partner = {old: made[new] for old, new in pair_names(left, right)} | {name: made[name] for name in left.keyed_by}
+    used = {
+        LEFT: places_so_far(inputs[LEFT], left, made, row_columns(left), now),
+        RIGHT: places_so_far(inputs[RIGHT], right, partner, row_columns(right), now),
+    }
+    on = f"{box.on} is true of it and its partner" if box.on else "it has this partner in its group"
+    return signed_because(used, made, on if made[SIGN] > 0 else "one of the two partners goes")
+
+
+def scope(box: Match, port: str, region: Region) -> dict[str, Region]:
+    """All of the two partners so far; each pair by itself."""
+    left, right = box.fed_by[LEFT], box.fed_by[RIGHT]
+    names = [(new, old) for old, new in pair_names(left, right)]
+    partner = region.renamed([*names, *((name, name) for name in left.keyed_by)])
+    return {LEFT: so_far(region, row_columns(left)), RIGHT: so_far(partner, row_columns(right))}

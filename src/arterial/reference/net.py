@@ -7,6 +7,7 @@ from typing import Any
 from arterial.boxes.net import Net
 from arterial.network.box import IN, OUT, SIGN
 from arterial.network.signed import row_columns
+from arterial.reference.causes import Because, Region
 from arterial.reference.stream import Tuples, group_of, instant, value_order
 
 
@@ -25,3 +26,19 @@ def net(box: Net, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
         made += [{**rows[row], SIGN: 1 if total > 0 else -1}] * abs(total)
     made.sort(key=lambda one: (instant(one, stream.time), one[SIGN], [value_order(one[name]) for name in columns]))
     return {OUT: made}
+
+
+def because(box: Net, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """All changes of the row at the instant."""
+    stream, made = box.fed_by[IN], outputs[OUT][place]
+    columns = (*row_columns(stream), stream.time)
+    same = group_of(made, columns)
+    used = tuple(i for i, one in enumerate(inputs[IN]) if group_of(one, columns) == same)
+    return Because(
+        {IN: used}, f"the signs of the row at this instant add up to {'a plus' if made[SIGN] > 0 else 'a minus'}"
+    )
+
+
+def scope(box: Net, port: str, region: Region) -> dict[str, Region]:
+    """The same row at the same instant."""
+    return {IN: region.only(row_columns(box.fed_by[IN]))}

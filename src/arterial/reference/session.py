@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import math
+
 from arterial.boxes.session import Session
-from arterial.network.box import IN, OUT
-from arterial.network.expression.aggregate import aggregation
-from arterial.reference.stream import Tuples, by_time, grouped, instant
-from arterial.reference.windows import length_of, window_tuple
+from arterial.network.box import IN
+from arterial.reference.causes import Because, Region, shown_instant
+from arterial.reference.stream import Tuples, instant
+from arterial.reference.windows import Window, computed, grouped_places, in_order_of_end, length_of, window_because
 
 
 def session(box: Session, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     """A tuple more than `gap` after the one before it in its group begins a session."""
+    return computed(box, inputs[IN], _sessions(box, inputs[IN]), by_tuples=True)
+
+
+def because(box: Session, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
+    """The tuples of the session."""
+    found, stream = in_order_of_end(_sessions(box, inputs[IN]))[place], box.fed_by[IN]
+    first = instant(inputs[IN][found.places[0]], stream.time)
+    what = f"the session from {shown_instant(first, stream)} through {shown_instant(found.end, stream)}"
+    return window_because(box, inputs[IN], found, what, outputs, place)
+
+
+def scope(box: Session, port: str, region: Region) -> dict[str, Region]:
+    """All of the group so far, and what would have made the session longer."""
     stream = box.fed_by[IN]
-    gap, time = length_of(box.gap, stream), stream.time
-    plan = aggregation(box.values, stream.schema, stream.keyed_by, time, by_tuples=True)
-    sessions: list[Tuples] = []
-    for tuples in grouped(inputs[IN], stream.keyed_by).values():
-        for i, values in enumerate(tuples):
-            if i == 0 or instant(values, time) - instant(tuples[i - 1], time) > gap:
+    return {IN: region.between(-math.inf, region.end + length_of(box.gap, stream), stream.keyed_by)}
+
+
+def _sessions(box: Session, tuples: Tuples) -> list[Window]:
+    stream = box.fed_by[IN]
+    gap = length_of(box.gap, stream)
+    sessions: list[list[int]] = []
+    for places in grouped_places(tuples, stream.keyed_by):
+        for i, place in enumerate(places):
+            time = instant(tuples[place], stream.time)
+            if i == 0 or time - instant(tuples[places[i - 1]], stream.time) > gap:
                 sessions.append([])
-            sessions[-1].append(values)
-    made = [window_tuple(box.name, stream, plan, inside, instant(inside[-1], time)) for inside in sessions]
-    return {OUT: by_time(made, time)}
+            sessions[-1].append(place)
+    return [Window(inside, instant(tuples[inside[-1]], stream.time)) for inside in sessions]

@@ -6,6 +6,7 @@ from typing import Any
 
 from arterial.network.box import SIGN, Stream
 from arterial.network.signed import row_columns
+from arterial.reference.causes import Because, counted
 from arterial.reference.scalar import instant_to_value
 from arterial.reference.stream import Tuples, group_of, instant, value_order
 
@@ -67,3 +68,17 @@ def told(changes: list[Change], stream: Stream) -> Tuples:
     kind = stream.schema[stream.time]
     made = [row | {stream.time: instant_to_value(t, kind), SIGN: sign} for t, sign, row in in_order]
     return [{name: values[name] for name in stream.schema.names} for values in made]
+
+
+def places_so_far(tuples: Tuples, stream: Stream, values: Row, columns: tuple[str, ...], now: int) -> tuple[int, ...]:
+    """The places of all tuples up to an instant that have the same values in some columns."""
+    same = group_of(values, columns)
+    return tuple(
+        i for i, one in enumerate(tuples) if instant(one, stream.time) <= now and group_of(one, columns) == same
+    )
+
+
+def signed_because(used: dict[str, tuple[int, ...]], values: Row, words: str) -> Because:
+    """The changes that led to a change, and what became of the row."""
+    number = counted(sum(map(len, used.values())), "change")
+    return Because(used, f"the row {'comes' if values[SIGN] > 0 else 'goes'}: {words}, after {number}")

@@ -10,6 +10,7 @@ from arterial.network.expression.parser import parse
 from arterial.network.expression.tree import AGGREGATES, Call
 from arterial.network.relation import DELETED
 from arterial.reference.aggregates import aggregate
+from arterial.reference.causes import Because, Region, listed, so_far
 from arterial.reference.scalar import less, scalar, wrap
 from arterial.reference.stream import Tuples, condition, group_of
 
@@ -61,3 +62,30 @@ def _next(text: str, box: UpdateRelation, values: Row, old: Any) -> Any:
         case "max":
             return new if less(old, new) else old
     return old if tree.function == "first" else new
+
+
+def because(
+    box: UpdateRelation, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int
+) -> Because:
+    """The tuple; where values add up, those of the key before it, back to the last that removed the row."""
+    stream, relation, values = box.fed_by[IN], box.relation, inputs[IN][place]
+    of = f"the row {listed(values, relation.key)} of {relation.name}"
+    remove = condition(box.delete or "false", box.name, stream.schema)
+    if remove(values):
+        return Because({IN: (place,)}, f"removes {of}: {box.delete} is true")
+    trees = [parse(text, stream.schema, stream.schema[stream.time]) for _, text in box.values]
+    used = [place]
+    if any(isinstance(tree, Call) and tree.function in AGGREGATES for tree in trees):
+        for i in range(place - 1, -1, -1):
+            if group_of(inputs[IN][i], relation.key) != group_of(values, relation.key):
+                continue
+            used.insert(0, i)
+            if remove(inputs[IN][i]):
+                break
+    made = outputs[OUT][place]
+    return Because({IN: tuple(used)}, f"updates {of}: {listed(made, (name for name, _ in box.values))}")
+
+
+def scope(box: UpdateRelation, port: str, region: Region) -> dict[str, Region]:
+    """All of the key so far."""
+    return {IN: so_far(region, box.relation.key)}

@@ -52,9 +52,14 @@ def touched(slots: Array, count: int) -> Array:
 
 
 def _code(column: pl.Series) -> Array:
-    kind = column.dtype
-    if kind == pl.String:
+    if column.dtype == pl.String:
         return column.fill_null("").cast(pl.Categorical).to_physical().cast(pl.Int64).to_numpy()
+    return integers_of(column)
+
+
+def integers_of(column: pl.Series) -> Array:
+    """The column, which is no text, as integers that are equal exactly where the values are; null is as 0."""
+    kind = column.dtype
     if kind == pl.Float64:
         values = (column.fill_null(0.0) if column.null_count() else column).to_numpy() + 0.0  # -0.0 becomes 0.0
         values[np.isnan(values)] = np.nan

@@ -261,3 +261,65 @@ def ranges(slots: Array, lows: Array, highs: Array, ends: Array, times: Array) -
         begin[i] = first_at_or_after(times, b, e, lows[i])
         end[i] = first_at_or_after(times, begin[i], e, highs[i] + 1)
     return begin, end
+
+
+@njit(cache=True)
+def rows_before(slots: Array, count: int, known: int) -> tuple[Array, Array]:
+    """For each row from `known` on the row of its slot before it, or -1; and the last row of every slot."""
+    before = np.empty(len(slots) - known, np.int64)
+    last = np.full(count, -1, np.int64)
+    for i in range(len(slots)):
+        if i >= known:
+            before[i - known] = last[slots[i]]
+        last[slots[i]] = i
+    return before, last
+
+
+@njit(cache=True)
+def find(codes: Array, table: Array, keys: Array, slots: Array) -> None:
+    """Give every row the slot of its key in a table made by `find_or_add`, or -1."""
+    rows, columns = codes.shape
+    cells = np.uint64(len(table) - 1)
+    for i in range(rows):
+        h = np.uint64(0)
+        for k in range(columns):
+            h = fold(h, np.uint64(codes[i, k]))
+        cell = h & cells
+        while True:
+            slot = table[cell]
+            if slot < 0:
+                slots[i] = -1
+                break
+            same = True
+            for k in range(columns):
+                if keys[slot, k] != codes[i, k]:
+                    same = False
+                    break
+            if same:
+                slots[i] = slot
+                break
+            cell = (cell + np.uint64(1)) & cells
+
+
+@njit(cache=True)
+def first_of_each(slots: Array, row_of: Array, seen: Array) -> Array:
+    """The row of each slot that appears and has one, once, in the order of first appearance. `seen` is all false."""
+    found = np.empty(len(slots), np.int64)
+    count = 0
+    for i in range(len(slots)):
+        s = slots[i]
+        if s >= 0 and row_of[s] >= 0 and not seen[s]:
+            seen[s] = True
+            found[count] = row_of[s]
+            count += 1
+    for i in range(len(slots)):
+        if slots[i] >= 0:
+            seen[slots[i]] = False
+    return found[:count]
+
+
+@njit(cache=True)
+def place_rows(slots: Array, alive: Array, offset: int, row_of: Array) -> None:
+    """row_of[slot] = offset + the last row of the slot, or -1 if that is not alive."""
+    for i in range(len(slots)):
+        row_of[slots[i]] = offset + i if alive[i] else -1

@@ -1,7 +1,11 @@
 """A table of rows with a key, kept as chunks of changes, so that a train writes about as much as it touched.
 
-A new chunk swallows those before it that are not much larger: there are few chunks at any time, and a row is rewritten
-only as often as the logarithm of their number says.
+When there are several chunks that are not much larger than a new one, or all are small, it swallows them: there are
+few chunks at any time, and a row is rewritten only as often as the logarithm of their number says. The key of a chunk
+is its serial number and the number of its rows, so that nothing is read to know that.
+
+A box that looks at all rows uses `read` and `write`. One that looks only at the keys of its train uses `known` and
+`change`, whose cost does not depend on how many rows there are: an index over them stays in the memo.
 
 The chunks must not depend on whether the rows came from the memo, whose order is another than that of the chunks. So
 what a box makes of them is written in the order of the key.
@@ -14,7 +18,15 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from arterial.boxes.parts import kernels
+from arterial.boxes.parts.groups import codes, slots_of
+from arterial.boxes.parts.index import RowIndex
 from arterial.network.state import State
+
+_MOST_ALIKE = 6
+"""So many chunks may be about as large as the next."""
+_FEW = 4096
+"""So many rows are rewritten sooner than read from several chunks."""
 
 
 class KeyedTable:
@@ -41,14 +53,17 @@ class KeyedTable:
         memo = self.state.memo.get(self.table)
         if isinstance(memo, pl.DataFrame):
             return memo
+        rows = self.state.memo[self.table] = self._stored()
+        return rows
+
+    def _stored(self) -> pl.DataFrame:
+        """All rows, from their chunks."""
         parts = [self._chunk(key) for key in self.state.keys(self.table)]
         if self.begin is not None and self.state.get(f"{self.table}.marks", "replaced") is None:
             parts.insert(0, self.begin)
         if not parts:
             return pl.DataFrame(schema=dict(self.schema))
-        rows = self._latest(parts).filter(pl.col(self.alive) != 0)
-        self.state.memo[self.table] = rows
-        return rows
+        return self._latest(parts).filter(pl.col(self.alive) != 0)
 
     def write(self, rows: pl.DataFrame, changes: pl.DataFrame | None = None) -> None:
         """Make these the rows. `changes` are those that are new, other than before, or gone; None means any."""
@@ -58,34 +73,111 @@ class KeyedTable:
             return
         if not changes.height:
             return
-        changes = self._in_order(changes)
-        parts, size = [changes], changes.height
-        while keys and (last := self._chunk(keys[-1])).height <= 2 * size:
-            parts.insert(0, last)
-            size += last.height
-            self.state.drop(self.table, keys.pop())
-        merged = changes if len(parts) == 1 else self._latest(parts)
-        if not keys and self.begin is None:  # nothing lies below that a row could hide
-            merged = rows = merged.filter(pl.col(self.alive) != 0)
-        self.state.memo[self.table] = rows
+        all_rows = self._add_chunk(self._in_order(changes), None)
+        self.state.memo[self.table] = rows if all_rows is None else all_rows
+
+    def known(self, tuples: pl.DataFrame) -> pl.DataFrame:
+        """The rows of the keys of these tuples, in the order in which the tuples name them."""
+        return self.index.known(tuples)
+
+    def change(self, changes: pl.DataFrame, over: pl.Expr | None = None) -> None:
+        """Write rows that are new, other than before, or gone, in an order that the train alone decides.
+
+        Of several rows with one key the last counts. Rows that are `over` need not be kept: the row of their key that
+        was there before is over too.
+        """
+        if changes.height:
+            self.index.put(changes, changes[self.alive].to_numpy() != 0, over)
+            self._add_chunk(changes, over)
+        elif over is not None:
+            for key in self.state.keys(self.table):
+                if not self._chunk(key).filter(~over).height:
+                    self._drop(key)
+
+    @property
+    def index(self) -> RowIndex:
+        """The index over all rows."""
+        index = self.state.memo.get(self._index_name)
+        if not isinstance(index, RowIndex):
+            index = self._brought_up_to_date(self.state.earlier_memo.pop(self._index_name, None))
+            self.state.memo[self._index_name] = index
+        return index
+
+    @property
+    def _index_name(self) -> str:
+        return f"{self.table}.index"
+
+    def _brought_up_to_date(self, earlier: object) -> RowIndex:
+        """The index of an earlier train with the chunks that came since, if none of those that it had is gone."""
+        chunks = {key: self._chunk(key) for key in self.state.keys(self.table)}
+        if isinstance(earlier, RowIndex) and all(chunks.get(key) is chunk for key, chunk in earlier.chunks.items()):
+            for key in [key for key in chunks if key not in earlier.chunks]:
+                earlier.put(chunks[key], chunks[key][self.alive].to_numpy() != 0)
+            index = earlier
+        else:
+            index = RowIndex(self.key, self._stored())
+        index.chunks = chunks
+        return index
+
+    def _add_chunk(self, changes: pl.DataFrame, over: pl.Expr | None) -> pl.DataFrame | None:
+        """Put a chunk behind the others; gives all rows, if they are in it."""
+        keys = self.state.keys(self.table)
+        alike, size = 0, changes.height
+        while alike < len(keys) and (rows := _rows(keys[-1 - alike])) <= 2 * size:
+            alike, size = alike + 1, size + rows
+        merged = changes
+        if alike >= _MOST_ALIKE or (alike and size <= _FEW):
+            keys, swallowed = keys[:-alike], keys[-alike:]
+            merged = self._latest([*(self._chunk(key) for key in swallowed), changes])
+            for key in swallowed:
+                self._drop(key)
+        if over is not None:
+            merged = merged.filter(~over)
+        alone = not keys and self.begin is None  # nothing lies below that a row could hide
+        if alone:
+            merged = merged.filter(pl.col(self.alive) != 0)
         if merged.height:
-            self.state.put(self.table, _serial(int(keys[-1]) + 1 if keys else 0), merged)
+            self._put(_serial(keys[-1]) + 1 if keys else 0, merged)
+        return merged if alone else None
+
+    def with_changes(self, changes: pl.DataFrame | None) -> pl.DataFrame:
+        """All rows, with changes that are not written; what is to stay must be written next."""
+        if changes is not None:
+            self.index.put(changes, changes[self.alive].to_numpy() != 0)
+        return self.index.all()
 
     def _replace(self, rows: pl.DataFrame, keys: list[str]) -> None:
+        self.state.memo.pop(self._index_name, None)
         if self.begin is not None:
             self.state.put(f"{self.table}.marks", "replaced", {"replaced": np.ones(1)})
         for key in keys:
             self.state.drop(self.table, key)
         self.state.memo[self.table] = rows
         if rows.height:
-            self.state.put(self.table, _serial(0), rows)
+            self._put(0, rows)
 
     def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.sort(self.key) if self.key else rows
 
     def _latest(self, parts: list[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat(parts)
-        return rows.unique(subset=list(self.key), keep="last", maintain_order=True) if self.key else rows.tail(1)
+        if not self.key:
+            return rows.tail(1)
+        slots, count = slots_of(codes([rows[name] for name in self.key], rows.height), rows.height)
+        last = np.full(count, -1, np.int64)
+        kernels.pick_last(slots, np.zeros(0, np.bool_), last, 0)
+        return rows[last]
+
+    def _put(self, serial: int, rows: pl.DataFrame) -> None:
+        key = f"{serial:012d}.{rows.height}"
+        self.state.put(self.table, key, rows)
+        if isinstance(index := self.state.memo.get(self._index_name), RowIndex):
+            index.chunks[key] = rows
+
+    def _drop(self, key: str) -> None:
+        self.state.drop(self.table, key)
+        if isinstance(index := self.state.memo.get(self._index_name), RowIndex):
+            index.chunks.pop(key, None)
 
     def _chunk(self, key: str) -> pl.DataFrame:
         chunk = self.state.get(self.table, key)
@@ -93,5 +185,9 @@ class KeyedTable:
         return chunk
 
 
-def _serial(number: int) -> str:
-    return f"{number:012d}"
+def _serial(key: str) -> int:
+    return int(key.partition(".")[0])
+
+
+def _rows(key: str) -> int:
+    return int(key.partition(".")[2])

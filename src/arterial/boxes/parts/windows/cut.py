@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from arterial.boxes.parts import kernels
-from arterial.boxes.parts.groups import codes, slots_of, touched
+from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import instants, require_order
 from arterial.boxes.parts.table import KeyedTable
 from arterial.boxes.parts.windows.accumulate import SIZE, WINDOW, accumulate, accumulator_schema, finish
@@ -19,6 +19,8 @@ from arterial.network.expression.aggregate import Aggregation, Values, aggregati
 from arterial.network.schema import Field
 from arterial.network.state import State
 from arterial.network.train import Train
+
+_FIRST_OPEN = "first open window"
 
 
 def check_window(stream: Stream, every: Duration | None, size: int | None) -> int:
@@ -57,23 +59,31 @@ def window_stream(stream: Stream, values: Values) -> Stream:
 
 def tumble_by_time(plan: Aggregation, stream: Stream, train: Train, state: State, every: int) -> Train:
     """The windows of that length of time that end by the train's `through`."""
-    keys = stream.keyed_by
+    keys, tuples = stream.keyed_by, train.tuples
     table = _open_windows(plan, stream, state)
-    rows, slots = table.read(), np.zeros(0, np.int64)
+    first: int | None = state.memo.get(_FIRST_OPEN)
+    if first is None:
+        first = _first(table.index.rows)
+    rows = None
     if len(train):
-        windows = instants(train.tuples, stream.time) // every
-        rows, slots = accumulate(plan, keys, rows, train.tuples, windows)
-    last = (rows[WINDOW].to_numpy() + 1) * every - 1
+        windows = instants(tuples, stream.time) // every
+        known = table.known(tuples.select(*keys, pl.Series(WINDOW, windows)))
+        rows, _ = accumulate(plan, keys, known, tuples, windows)
+        first = int(windows[0]) if first is None else min(int(windows[0]), first)
+    state.memo[_FIRST_OPEN] = first
+    if first is None or (first + 1) * every - 1 > train.through:
+        if rows is not None:
+            table.change(rows)
+        return Train(no_windows(plan, stream), train.through)
+    opened = table.with_changes(rows)
+    last = (opened[WINDOW].to_numpy() + 1) * every - 1
     closed = last <= train.through
-    if closed.any():
-        mask = pl.Series(closed)
-        table.write(rows.filter(~mask))
-        ended = rows.filter(mask)
-        order = np.argsort(last[closed], kind="stable")
-        return Train(closed_windows(plan, stream, ended[order], last[closed][order], every), train.through)
-    if len(train):
-        table.write(rows, rows[touched(slots, rows.height)])
-    return Train(no_windows(plan, stream), train.through)
+    still = opened.filter(pl.Series(~closed))
+    table.write(still)
+    state.memo[_FIRST_OPEN] = _first(still)
+    ended = opened.filter(pl.Series(closed))
+    order = np.argsort(last[closed], kind="stable")
+    return Train(closed_windows(plan, stream, ended[order], last[closed][order], every), train.through)
 
 
 def tumble_by_tuples(plan: Aggregation, stream: Stream, train: Train, state: State, size: int) -> Train:
@@ -82,8 +92,8 @@ def tumble_by_tuples(plan: Aggregation, stream: Stream, train: Train, state: Sta
         return Train(no_windows(plan, stream), train.through)
     keys = stream.keyed_by
     table = _open_windows(plan, stream, state)
-    opened = table.read()
     tuples = train.tuples
+    opened = table.known(tuples.select(*keys, pl.lit(0, pl.Int64).alias(WINDOW)))
     groups, count = slots_of(
         codes([pl.concat([opened[key], tuples[key]]) for key in keys], opened.height + tuples.height)
     )
@@ -99,12 +109,9 @@ def tumble_by_tuples(plan: Aggregation, stream: Stream, train: Train, state: Sta
     order = order[np.argsort(closing[order], kind="stable")]
     times = instants(tuples, stream.time)[closing[order]]
     made = closed_windows(plan, stream, rows[order], times, 1)
-    still = rows.filter(pl.Series(~full)).with_columns(pl.lit(0, pl.Int64).alias(WINDOW))
-    changed_rows = touched(slots, rows.height)
-    gone = rows[changed_rows].filter(pl.Series(full[changed_rows]))
-    gone = gone.with_columns(pl.lit(0, pl.Int64).alias(WINDOW), pl.lit(0, pl.Int64).alias(SIZE))
-    changed = rows[changed_rows].filter(pl.Series(~full[changed_rows])).with_columns(pl.lit(0, pl.Int64).alias(WINDOW))
-    table.write(still, pl.concat([gone, changed]))
+    rows = rows.with_columns(pl.lit(0, pl.Int64).alias(WINDOW))
+    gone = rows.filter(pl.Series(full)).with_columns(pl.lit(0, pl.Int64).alias(SIZE))
+    table.change(pl.concat([gone, rows.filter(pl.Series(~full))]))
     return Train(made, train.through)
 
 
@@ -134,6 +141,10 @@ def closed_windows(
     made = finish(plan, stream.keyed_by, windows, starts, more)
     time = pl.Series(stream.time, times, dtype=pl.Int64).cast(kind)
     return made.insert_column(len(stream.keyed_by), time)
+
+
+def _first(windows: pl.DataFrame) -> int | None:
+    return int(windows[WINDOW].to_numpy().min()) if windows.height else None
 
 
 def _open_windows(plan: Aggregation, stream: Stream, state: State) -> KeyedTable:

@@ -7,7 +7,7 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.boxes.parts import exact, kernels
-from arterial.boxes.parts.groups import codes, slots_of, touched
+from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.windows.accumulate import SIZE, is_whole_mean, numbers_of, valid_rows
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call
@@ -40,11 +40,11 @@ def run(
     return pl.DataFrame(columns), groups, count
 
 
-def latest(known: pl.DataFrame, after: pl.DataFrame, groups: Array, count: int) -> tuple[pl.DataFrame, Array]:
-    """The accumulators of all groups after the last tuple, and the groups that had tuples."""
+def latest(known: pl.DataFrame, after: pl.DataFrame, groups: Array, count: int) -> pl.DataFrame:
+    """The accumulators of the groups that had tuples, after the last tuple."""
     last = np.full(count, -1, np.int64)
-    kernels.pick_last(groups, np.zeros(0, np.bool_), last, 0)
-    return pl.concat([known.select(after.columns), after])[last], touched(groups[known.height :], count)
+    kernels.pick_last(groups[known.height :], np.zeros(0, np.bool_), last, 0)
+    return after[last[last >= 0]]
 
 
 class _Before:
