@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from arterial.drawing import Network, StreamHandle
 from arterial.network.network import NetworkValue
-from arterial.optimize import Selectivities
+from arterial.optimize import Figures
 
 COLUMNS = {"time": int, "object": int, "x": float, "y": float, "type": str, "speed": int}
 
@@ -21,7 +21,7 @@ class Pair:
     name: str
     before: Draw
     after: Draw
-    selectivities: Selectivities = field(default_factory=dict)
+    figures: Figures = field(default_factory=dict)
 
 
 def drawn(draw: Draw) -> NetworkValue:

@@ -13,6 +13,7 @@ from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
 from arterial.moving import gpac_in, gpac_knn
 from arterial.network.network import NetworkValue, Port
+from arterial.optimize import Measured, measured
 from arterial.optimize.push_down import push_down
 from arterial.testing import run, standing, steps
 from tests.conformance.plans import FAVOURITES, REPORTS, Plan, plans, world
@@ -40,7 +41,7 @@ def order(network: NetworkValue) -> list[str]:
 def moved(draw: Callable[[StreamHandle], StreamHandle], share: float) -> list[str]:
     net = Network("n")
     draw(net.source("reports", REPORTS)).output("answer")
-    return order(push_down(net.value, {"gpac": share}))
+    return order(push_down(net.value, {"gpac": measured(share)}))
 
 
 def filter_first(s: StreamHandle) -> StreamHandle:
@@ -71,20 +72,20 @@ def answer(draw: Callable[[StreamHandle], StreamHandle]) -> Callable[[StreamHand
 
 
 PAIRS = [
-    Pair("rare: down", answer(filter_first), answer(area_first), {"gpac": 0.1}),
-    Pair("rare: stays down", answer(area_first), answer(area_first), {"gpac": 0.1}),
-    Pair("frequent: up", answer(area_first), answer(filter_first), {"gpac": 0.5}),
-    Pair("frequent: stays up", answer(filter_first), answer(filter_first), {"gpac": 0.5}),
-    Pair("unknown: stays", answer(filter_first), answer(filter_first), {"gpac": None}),
-    Pair("up, with what it follows", answer(around_first), answer(around_trucks), {"gpac": 0.5}),
-    Pair("down, with what it follows", answer(around_trucks), answer(around_trucks_below), {"gpac": 0.1}),
+    Pair("rare: down", answer(filter_first), answer(area_first), {"gpac": measured(0.1)}),
+    Pair("rare: stays down", answer(area_first), answer(area_first), {"gpac": measured(0.1)}),
+    Pair("frequent: up", answer(area_first), answer(filter_first), {"gpac": measured(0.5)}),
+    Pair("frequent: stays up", answer(filter_first), answer(filter_first), {"gpac": measured(0.5)}),
+    Pair("unknown: stays", answer(filter_first), answer(filter_first), {"gpac": Measured()}),
+    Pair("up, with what it follows", answer(around_first), answer(around_trucks), {"gpac": measured(0.5)}),
+    Pair("down, with what it follows", answer(around_trucks), answer(around_trucks_below), {"gpac": measured(0.1)}),
 ]
 
 
 def test_without_a_selectivity_it_stays() -> None:
     net = Network("n")
     filter_first(net.source("reports", REPORTS)).output("answer")
-    assert push_down(net.value, {"gpac": None}) == push_down(net.value, {}) == net.value
+    assert push_down(net.value, {"gpac": Measured()}) == push_down(net.value, {}) == net.value
 
 
 def test_on_reports_only_attributes_that_never_change_are_passed() -> None:
@@ -120,7 +121,7 @@ def test_several_filters() -> None:
 def test_what_it_must_not_pass(draw: Callable[[StreamHandle], StreamHandle]) -> None:
     net = Network("n")
     draw(net.source("reports", REPORTS)).output("answer")
-    assert push_down(net.value, {"gpac": 0.01}) == net.value
+    assert push_down(net.value, {"gpac": measured(0.01)}) == net.value
 
 
 def test_a_filter_that_others_read_stays_where_it_is() -> None:
@@ -128,7 +129,7 @@ def test_a_filter_that_others_read_stays_where_it_is() -> None:
     some = net.source("reports", REPORTS).latest("l", "object").filter("f", "speed > 3")
     gpac_in(some, "gpac", **AREA).output("answer")
     some.output("others")
-    assert push_down(net.value, {"gpac": 0.01}) == net.value
+    assert push_down(net.value, {"gpac": measured(0.01)}) == net.value
 
 
 def test_a_focal_object_is_seen_below_the_filter() -> None:
@@ -137,9 +138,9 @@ def test_a_focal_object_is_seen_below_the_filter() -> None:
 
     net = Network("n")
     draw(net.source("reports", REPORTS)).output("answer")
-    up = push_down(net.value, {"gpac": 0.9})
+    up = push_down(net.value, {"gpac": measured(0.9)})
     assert order(up) == ["latest", "trucks", "gpac", "answer"]
-    assert order(push_down(up, {"gpac": 0.1})) == ["latest", "gpac", "trucks", "answer"]
+    assert order(push_down(up, {"gpac": measured(0.1)})) == ["latest", "gpac", "trucks", "answer"]
     same_answers(net.value, up, 5)
 
 
@@ -172,7 +173,7 @@ def same_answers(one: NetworkValue, other: NetworkValue, seed: int) -> None:
 def test_answers_stay_the_same(moves: bool, share: float, seed: int, data: st.DataObject) -> None:
     plan: Plan = data.draw(plans(moves=moves))
     network = plan.drawn(data.draw(st.sampled_from(plan.places))).value
-    same_answers(network, push_down(network, {"gpac": share}), seed)
+    same_answers(network, push_down(network, {"gpac": measured(share)}), seed)
 
 
 def test_with_selectivities_that_were_measured() -> None:
@@ -183,6 +184,6 @@ def test_with_selectivities_that_were_measured() -> None:
         host.step(step)
     counts = host.counts["gpac"]
     share = counts.tuples_out["out"] / counts.tuples_in["in"]
-    pushed = push_down(net.value, {"gpac": share})
+    pushed = push_down(net.value, {"gpac": measured(share)})
     assert order(pushed)[1] == ("gpac" if share < 1 / 3 else "trucks")
     same_answers(net.value, pushed, 1)

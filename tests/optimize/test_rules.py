@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import random
 import sys
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,12 +16,13 @@ from hypothesis import strategies as st
 
 from arterial import Network
 from arterial.boxes.filter import Filter
+from arterial.engine.host.inprocess import InProcess
 from arterial.errors import NetworkError
 from arterial.moving import gpac_in
 from arterial.network.box import IN
 from arterial.network.network import NetworkValue
-from arterial.optimize import RULES, Tactic, optimize
-from arterial.testing import compare, run
+from arterial.optimize import RULES, WHILE_RUNNING, Measured, Tactic, measured, optimize
+from arterial.testing import ListSink, compare, run, steps
 from tests.conformance.networks import networks
 from tests.conformance.tuples import arrivals
 from tests.optimize.pairs import COLUMNS, Pair, drawn, parts
@@ -49,17 +51,50 @@ def test_one_tactic_is_one_file(rule: Tactic) -> None:
 
 @pytest.mark.parametrize(("rule", "pair"), PAIRS, ids=lambda part: getattr(part, "name", ""))
 def test_pairs(rule: Tactic, pair: Pair) -> None:
-    assert parts(rule(drawn(pair.before), pair.selectivities)) == parts(drawn(pair.after))
+    assert parts(rule(drawn(pair.before), pair.figures)) == parts(drawn(pair.after))
 
 
+@pytest.mark.thorough
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(net=networks(), seed=st.integers(0, 2**30), share=st.sampled_from([0.1, 0.9]))
 def test_outputs_stay_the_same(net: Network, seed: int, share: float) -> None:
     """Random networks; those with movable boxes are in `test_push_down`, as these give the same only in the end."""
     before = net.value
-    after = optimize(before, {box.name: share for box in before.boxes})
+    after = optimize(before, random_figures(before, seed, share))
     tuples = {box.name: arrivals(30, seed) for box in before.boxes if not box.inputs}
     compare(after, run(before, tuples), run(after, tuples), "before and after")
+
+
+@pytest.mark.thorough
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(net=networks(most=8), seed=st.integers(0, 2**30), share=st.sampled_from([0.1, 0.9]))
+def test_changed_at_any_moment(net: Network, seed: int, share: float) -> None:
+    """The network is changed between two trains, in any number of shards, once or twice; some trains are restarts."""
+    chance = random.Random(seed)
+    first = net.value
+    second = optimize(first, random_figures(first, seed, share), WHILE_RUNNING)
+    third = optimize(second, random_figures(second, seed + 1, share), WHILE_RUNNING)
+    tuples = {box.name: arrivals(30, seed) for box in first.boxes if not box.inputs}
+    expected = run(first, tuples)
+    host = InProcess(first, shards=chance.choice((1, 2, 3)))
+    sink = ListSink({name: [] for name in expected})
+    trains = steps(first, tuples, chance.randint(2, 6), seed)
+    moments = sorted(chance.sample(range(len(trains)), 2))
+    for number, step in enumerate(trains):
+        for moment, network in zip(moments, (second, third), strict=True):
+            if number == moment:
+                host.replace(network)
+        for name, train in host.step(step).items():
+            if name in sink.tuples:
+                sink(name, train)
+        if chance.random() < 0.3:
+            host.restart()
+    compare(first, expected, sink.tuples, f"changed before the trains {moments} of {len(trains)}")
+
+
+def random_figures(network: NetworkValue, seed: int, share: float) -> dict[str, Measured]:
+    chance = random.Random(seed)
+    return {box.name: measured(share * chance.random(), 10 ** chance.uniform(-8, -5)) for box in network.boxes}
 
 
 def attached() -> NetworkValue:
@@ -70,8 +105,8 @@ def attached() -> NetworkValue:
 
 
 def test_what_is_inseparable_stays() -> None:
-    assert optimize(attached(), {"area": 0.9}) == attached()
-    assert optimize(attached(), {"area": 0.1}) == attached()
+    assert optimize(attached(), {"area": measured(0.9)}) == attached()
+    assert optimize(attached(), {"area": measured(0.1)}) == attached()
 
 
 def test_a_tactic_that_breaks_it_is_named() -> None:

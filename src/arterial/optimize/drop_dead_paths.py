@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from arterial.network.network import NetworkValue, Port
-from arterial.optimize.tactic import Selectivities
+from arterial.optimize.tactic import Figures
 
 
-def drop_dead_paths(network: NetworkValue, selectivities: Selectivities | None = None) -> NetworkValue:
+def drop_dead_paths(network: NetworkValue, figures: Figures | None = None) -> NetworkValue:
     """The network without boxes whose work nobody sees. Sources stay: a run has something behind each of them.
 
     >>> from arterial import Network

@@ -14,29 +14,32 @@ from arterial.network.box import IN, OUT, Box
 from arterial.network.expression.parser import predicate
 from arterial.network.expression.tree import reads
 from arterial.network.network import Arc, NetworkValue, Port
-from arterial.optimize.tactic import Selectivities
+from arterial.optimize.moves import is_between, is_filter, swapped
+from arterial.optimize.tactic import Figures
 
 PAYS_BELOW = 1 / 3
 """A box goes to the bottom if it lets through less than this share (§6.1.1)."""
 
 
-def push_down(network: NetworkValue, selectivities: Selectivities, pays_below: float = PAYS_BELOW) -> NetworkValue:
+def push_down(network: NetworkValue, figures: Figures, pays_below: float = PAYS_BELOW) -> NetworkValue:
     """The network with movable boxes where their selectivities want them.
 
-    A box whose selectivity is not known stays. What every output stands for at every instant stays the same.
+    A box whose selectivity is not known stays. For a network that does not run yet: the state of a box that was moved
+    is not that of its new place. What every output stands for at every instant stays the same.
 
     >>> from arterial import Network
     >>> from arterial.moving import gpac_in
+    >>> from arterial.optimize import measured
     >>> net = Network("trucks")
     >>> trucks = net.source("s", {"time": int, "object": int, "x": int, "y": int}).latest("now", "object")
     >>> near = gpac_in(trucks.filter("some", "object > 9"), "near", region=(0, 0, 5, 5)).output("o")
-    >>> [box.name for box in push_down(net.value, {"near": 0.1}).order]
+    >>> [box.name for box in push_down(net.value, {"near": measured(0.1)}).order]
     ['s', 'now', 'near', 'some', 'o']
     """
     for box in network.order:
-        share = selectivities.get(box.name)
+        share = figures[box.name].selectivity if box.name in figures else None
         if box.movable and share is not None:
-            move = _moved_down if share < pays_below else _moved_up
+            move = moved_down if share < pays_below else _moved_up
             network = _while_possible(network, box.name, move)
     return network
 
@@ -49,17 +52,17 @@ def _while_possible(
     return network
 
 
-def _moved_down(network: NetworkValue, box: Box) -> NetworkValue | None:
+def moved_down(network: NetworkValue, box: Box) -> NetworkValue | None:
     """The box below the one that feeds it, if that leaves all answers as they are."""
     below = network.box(network.arrivals(box)[IN].box)
-    if not _is_between(network, below, box.name) or box.apart() is not None:
+    if not is_between(network, below, box.name) or box.apart() is not None:
         return None
-    if _is_filter(below):
+    if is_filter(below):
         stream = below.fed_by[IN]
         if box.commutes_with(below.reads(stream), stream):
-            return _swapped(network, box, below, IN)
+            return swapped(network, box, below, IN)
     elif isinstance(below, Match) and _passes_match(network, box, below):
-        return _swapped(network, box, below, LEFT)
+        return swapped(network, box, below, LEFT)
     return None
 
 
@@ -67,49 +70,18 @@ def _moved_up(network: NetworkValue, box: Box) -> NetworkValue | None:
     """The box above the filter that it feeds, if that leaves all answers as they are."""
     ends = network.departures(Port(box.name, OUT))
     above = network.box(ends[0].box) if len(ends) == 1 else None
-    if above is None or not _is_filter(above) or above.used - {OUT}:
+    if above is None or not is_filter(above) or above.used - {OUT}:
         return None
     stream, origin = box.fed_by[IN], network.arrivals(box)[IN]
     if not box.commutes_with(above.reads(above.fed_by[IN]), stream):
         return None
-    moved, apart = _swapped(network, above, box, IN), box.apart()
+    moved, apart = swapped(network, above, box, IN), box.apart()
     if moved is None or apart is None:
         return moved
     # It must still see what the filter leaves out.
     other, port = apart
     boxes = tuple(other if one.name == box.name else one for one in moved.boxes)
     return NetworkValue(network.name, boxes, (*moved.arcs, Arc(origin, Port(box.name, port))), network.groups)
-
-
-def _is_filter(box: Box) -> bool:
-    """Whether a box takes each tuple by itself and lets it through or not, and nothing else."""
-    return box.stateless and box.passes and box.keeping is None and box.inputs == (IN,) and box.outputs[:1] == (OUT,)
-
-
-def _is_between(network: NetworkValue, below: Box, name: str) -> bool:
-    """Whether all that leaves a box goes from its first output to one other."""
-    if not below.outputs:
-        return False
-    ends = [end for port in below.outputs for end in network.departures(Port(below.name, port))]
-    return [end.box for end in ends] == [name] and network.departures(Port(below.name, below.outputs[0])) != ()
-
-
-def _swapped(network: NetworkValue, lower: Box, upper: Box, port: str) -> NetworkValue | None:
-    """The network in which `lower`, which `upper` feeds, comes first and feeds `upper` by `port`.
-
-    None if an arc between or beside them must stay as it is.
-    """
-    origin = network.arrivals(upper)[port]
-    first, then = Port(lower.name, OUT), Port(upper.name, OUT)
-    changed = {
-        Arc(origin, Port(upper.name, port)): Arc(first, Port(upper.name, port)),
-        Arc(then, Port(lower.name, IN)): Arc(origin, Port(lower.name, IN)),
-        **{arc: Arc(then, arc.end) for arc in network.arcs if arc.begin == first},
-    }
-    if network.inseparable & changed.keys():
-        return None
-    arcs = tuple(changed.get(arc, arc) for arc in network.arcs)
-    return NetworkValue(network.name, network.boxes, arcs, network.groups)
 
 
 def _passes_match(network: NetworkValue, box: Box, match: Match) -> bool:
