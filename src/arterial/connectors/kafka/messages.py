@@ -1,0 +1,157 @@
+"""Messages as rows: an object of JSON or a record of CSV each, or an Arrow stream of any number of rows.
+
+A message that does not fit is set aside with its topic, partition and offset; the others are read as if it were not
+there. Confluent's serializers write a zero and the number of a schema before the value: JSON is read, without a look at
+its schema; Avro and Protobuf are set aside with a reason that says so.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import polars as pl
+import pyarrow as pa
+
+from arterial.connectors.csv import Header, read_header
+from arterial.connectors.files.blocks import (
+    Block,
+    Place,
+    Reading,
+    check_names,
+    read_csv_lines,
+    read_frame,
+    read_json_lines,
+)
+from arterial.connectors.files.json_lines import is_blank
+from arterial.connectors.values import TimeOptions
+from arterial.errors import DataError
+from arterial.network.schema import Schema
+
+JSON, CSV, ARROW = "json", "csv", "arrow"
+FORMATS = (JSON, CSV, ARROW)
+COLUMNS = ("topic", "partition", "offset", "reason", "text")
+_SHOWN = 1000
+_HEAD = 5
+"""The length of what Confluent's serializers write before the value."""
+
+Value = bytes | None
+
+
+class MessageReject(NamedTuple):
+    """A message that is set aside."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    text: str
+
+
+class _Unfit(NamedTuple):
+    """A message that does not fit, by its place among those that were read together."""
+
+    place: int
+    reason: str
+
+
+@dataclass
+class MessageReader:
+    """Reads messages of a topic as rows; `columns` are the names in CSV, in their order, by default the schema's."""
+
+    schema: Schema
+    format: str = JSON
+    columns: str | None = None
+    times: TimeOptions = field(default_factory=TimeOptions)
+    units: dict[str, str] = field(default_factory=dict)
+    """The units of numbers that were recognised in columns of timestamps."""
+
+    def __post_init__(self) -> None:
+        names = self.columns or ",".join(self.schema.names)
+        header = read_header(io.BytesIO(names.encode() + b"\n"), "columns")
+        assert header is not None
+        if self.format == CSV:
+            check_names("columns", header.names, self.schema)
+        self._header: Header = header
+
+    def read(self, values: Sequence[Value]) -> tuple[pl.DataFrame, list[_Unfit]]:
+        """The rows of some messages, in their order, and those that do not fit."""
+        if self.format == ARROW:
+            return self._read_arrow(values)
+        if all(values):  # usually each is a line
+            data = b"\n".join(values) + b"\n"  # type: ignore[arg-type]
+            if b"\0" not in data and data.count(b"\n") == len(values):
+                block = self._read_lines(data)
+                if block.rows.height + len(block.rejects) == len(values):  # none is blank
+                    return block.rows, [_Unfit(one.line - 1, one.reason) for one in block.rejects]
+        return self._read_one_by_one(values)
+
+    def _read_lines(self, data: bytes) -> Block:
+        place, reading = Place(units=self.units), Reading(self.schema, self.times)
+        if self.format == JSON:
+            return read_json_lines(data, reading, place)
+        return read_csv_lines(data, self._header, reading, place)
+
+    def _read_one_by_one(self, values: Sequence[Value]) -> tuple[pl.DataFrame, list[_Unfit]]:
+        lines, places, unfit = [], [], []
+        for place, value in enumerate(values):
+            line, fault = _line(value, self.format)
+            if fault:
+                unfit.append(_Unfit(place, fault))
+            else:
+                lines.append(line)
+                places.append(place)
+        if not places:
+            return self.schema.empty(), unfit
+        block = self._read_lines(b"\n".join(lines) + b"\n")
+        unfit += [_Unfit(places[one.line - 1], one.reason) for one in block.rejects]
+        return block.rows, sorted(unfit)
+
+    def _read_arrow(self, values: Sequence[Value]) -> tuple[pl.DataFrame, list[_Unfit]]:
+        frames, unfit = [], []
+        for place, value in enumerate(values):
+            try:
+                frames.append(self._rows(value))
+            except DataError as fault:
+                unfit.append(_Unfit(place, str(fault)))
+        return pl.concat(frames) if frames else self.schema.empty(), unfit
+
+    def _rows(self, value: Value) -> pl.DataFrame:
+        if not value:
+            raise DataError(_NOTHING)
+        try:
+            rows = pl.DataFrame(pl.from_arrow(pa.ipc.open_stream(value).read_all()))
+        except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as fault:
+            raise DataError(f"is not a stream of Arrow: {str(fault).splitlines()[0]}") from None
+        block = read_frame(rows, "the message", Reading(self.schema, self.times), Place(units=self.units))
+        if block.rejects:
+            raise DataError(f"row {block.rejects[0].line}: {block.rejects[0].reason}")
+        return block.rows
+
+
+def shown(value: Value) -> str:
+    """The beginning of a message, for people."""
+    return (value or b"")[:_SHOWN].decode("utf-8", errors="replace")
+
+
+_NOTHING = "has no value: it deletes its key (a tombstone), or is empty"
+
+
+def _line(value: Value, form: str) -> tuple[bytes, str]:
+    """A message as one line; or why it is none."""
+    if value is None or is_blank(value):
+        return b"", _NOTHING
+    if value[0] == 0 and len(value) > _HEAD:
+        number = int.from_bytes(value[1:_HEAD], "big")
+        value = value[_HEAD:]
+        if form != JSON or not value.startswith(b"{"):
+            return b"", (
+                f"has Confluent's registry format (schema {number}), and what follows is not JSON: Avro and Protobuf "
+                "are not read. Let the producer write JSON, or convert the topic"
+            )
+    if form == JSON:  # in JSON a line end is a space, since in a text it is written as \n
+        return value.replace(b"\r", b" ").replace(b"\n", b" "), ""
+    value = value.removesuffix(b"\n").removesuffix(b"\r")
+    return (b"", "has several lines; expected one record") if b"\n" in value else (value, "")

@@ -1,0 +1,196 @@
+"""A source of the messages of a topic of Kafka.
+
+A thread of the driver reads all partitions and spools rows together with the offsets behind them; steps are planned and
+read from the spool alone (`live.spooled`), so a step can be read again whatever became of the topic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from arterial.connectors.kafka.cluster import Cluster
+from arterial.connectors.kafka.messages import FORMATS, JSON, MessageReader
+from arterial.connectors.kafka.partitions import NOW, PartitionSpooler, Rules
+from arterial.connectors.kafka.receiver import EARLIEST, Receiver
+from arterial.connectors.live.ending import MARKER
+from arterial.connectors.live.spool import Spool, account_of, look
+from arterial.connectors.live.spooled import REJECTS, SpooledSource, bytes_of, number_of, seconds_of
+from arterial.connectors.live.spooling import STOPPED
+from arterial.connectors.source import Part, Progress
+from arterial.connectors.times import check_options
+from arterial.connectors.values import TimeOptions, instant_of
+from arterial.errors import DataError
+from arterial.network.duration import Duration
+from arterial.network.keys.slots import slots
+from arterial.network.schema import Schema, Type
+from arterial.storage.place import remove
+
+MILLISECOND = 1000
+OPTIONS = (
+    "format", "columns", "time_unit", "timezone", "begin", "end", "until", "count", "idle", "wait", "spool", "group",
+    "lost",
+)  # fmt: skip
+"""What may stand behind a topic, beside the settings of the client: `kafka://127.0.0.1:9092/reports?format=csv`."""
+
+
+@dataclass(frozen=True)
+class KafkaSource(SpooledSource):
+    """The messages of a topic, in the order of their time column, whatever the order of the partitions.
+
+    `format` is json, csv or arrow; `columns` are the names in CSV. It begins with the `earliest` message, `now`, or
+    with the first that was written at a time or later. It ends by a message `#end` in each partition (`end` names
+    another), with `end=now` at what was there at the start, or by `until` or `count`. A partition of which nothing
+    comes for `idle` does not hold up the others; brokers that do not answer are awaited for `wait`. `group` gets the
+    offsets, for Kafka's tools. With `lost=skip` the run goes on where retention deleted what it had not read.
+    """
+
+    cluster: Cluster
+    format: str = JSON
+    columns: str | None = None
+    time_unit: str | None = None
+    timezone: str | None = None
+    begin_at: str = EARLIEST
+    end: str = MARKER
+    until: str | int | None = None
+    count: int | str | None = None
+    idle: Duration = 10
+    wait: Duration = 300
+    spool: int | str = "1g"
+    group: str = ""
+    lost: str = "stop"
+    disorder: int = 0
+    signed: bool = False
+    name: str = ""
+    schema: Schema | None = None
+    time: str = ""
+    folder: str = ""
+    _receivers: list[Receiver] = field(default_factory=list, compare=False, repr=False)
+
+    @classmethod
+    def from_text(cls, text: str) -> KafkaSource:
+        """A URI with options behind it.
+
+        >>> KafkaSource.from_text("kafka://127.0.0.1:9092/reports?idle=5 s").idle
+        '5 s'
+        """
+        cluster, given = Cluster.from_uri(text, OPTIONS)
+        options: dict[str, Any] = {("begin_at" if name == "begin" else name): value for name, value in given.items()}
+        return cls(cluster, **options)
+
+    def allow(self, disorder: int, *, signed: bool) -> KafkaSource:
+        """Take messages that are out of order by so much."""
+        return replace(self, disorder=disorder, signed=signed)
+
+    def bind(self, name: str, schema: Schema, time: str, folder: Path) -> KafkaSource:
+        """Check the options, ask for the topic, and find what an earlier start of the run kept."""
+        ready = replace(self, name=name, schema=schema, time=time, folder=str(folder / "sources" / name), _receivers=[])
+        ready._rules()
+        ready._reader()
+        ready._first()
+        ready.forget()
+        spool = Spool(ready._spool)
+        remove(spool.folder / STOPPED)
+        if not spool.ended:
+            client = self.cluster.consumer(**{"group.id": ready._group})
+            try:
+                self.cluster.partitions(client)
+            finally:
+                client.close()
+        return ready
+
+    def start(self) -> None:
+        """Begin to read."""
+        spool = Spool(self._spool)
+        if spool.ended:
+            return
+        spooler = PartitionSpooler(
+            spool,
+            Path(self.folder) / REJECTS,
+            self._reader(),
+            self.time,
+            self._rules(),
+            topic=self.cluster.topic,
+            disorder=self.disorder,
+            signed=self.signed,
+            place=f"source {self.name!r}: {self.cluster.place}",
+        )
+        receiver = Receiver(self.cluster, self._group, self._first(), spooler)
+        self._receivers.append(receiver)
+        receiver.start()
+
+    def close(self, *, ended: bool) -> None:
+        """Read no more; of a topic that was read to its end nothing is kept but the account."""
+        for receiver in self._receivers:
+            receiver.stop(ended=ended)
+        if ended:
+            Spool(self._spool).clear()
+
+    def splits_by(self, key: tuple[str, ...]) -> bool:
+        """Each task takes the tuples of its slot out of the spool, which saves sending them to others."""
+        return True
+
+    def read(self, before: Progress, after: Progress, part: Part) -> pl.DataFrame:
+        """The tuples of a slot, or a contiguous piece of all, in the order of their time."""
+        if part.key is None:
+            return super().read(before, after, part)
+        rows = super().read(before, after, Part(0, 1))
+        return rows.filter(pl.Series(slots(rows, part.key, part.count) == part.index))
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What came so far, and what did not fit."""
+        files = look(self._spool)
+        if not files:
+            return ()
+        account, where = account_of(files[-1]), f"source {self.name!r}"
+        said = []
+        if account["rejected"]:
+            kept = Path(self.folder) / REJECTS
+            said.append(f"{where}: {account['rejected']:,} of {account['total']:,} messages were set aside, see {kept}")
+        if account["lost"]:
+            said.append(f"{where}: up to {account['lost']:,} message(s) were deleted before they were read (lost=skip)")
+        if account["late"]:
+            said.append(f"{where}: {account['late']:,} tuple(s) are late or have no time: they leave by port 'late'")
+        return tuple(said)
+
+    @property
+    def _group(self) -> str:
+        return self.group or f"arterial-{self.cluster.topic}"
+
+    def _reader(self) -> MessageReader:
+        assert self.schema is not None
+        where = f"source {self.name!r}"
+        check_options(self.time_unit, self.timezone, where)
+        if self.format not in FORMATS:
+            raise DataError(f"{where}: the format is {self.format!r}; expected one of {', '.join(FORMATS)}")
+        return MessageReader(self.schema, self.format, self.columns, TimeOptions(self.time_unit, self.timezone))
+
+    def _first(self) -> str | int:
+        """Where to begin: a word, or milliseconds since 1970."""
+        if self.begin_at in (EARLIEST, NOW):
+            return self.begin_at
+        what = f"source {self.name!r}: begin is not earliest or now, and"
+        return instant_of(self.begin_at, "", Type.TIMESTAMP, TimeOptions(timezone=self.timezone), what) // MILLISECOND
+
+    def _rules(self) -> Rules:
+        where = f"source {self.name!r}"
+        if self.lost not in ("stop", "skip"):
+            raise DataError(f"{where}: lost is {self.lost!r}; expected stop or skip")
+        if not self.end:
+            raise DataError(f"{where}: end is empty; expected the value of a message, or now")
+        return Rules(
+            end=self.end,
+            until=None if self.until is None else self.until_instant,
+            count=None if self.count is None else number_of(self.count, "count", where),
+            idle=seconds_of(self.idle, "idle", where),
+            wait=seconds_of(self.wait, "wait", where),
+            size=bytes_of(self.spool, where),
+            skips_lost=self.lost == "skip",
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_receivers": []}
