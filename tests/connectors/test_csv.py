@@ -63,6 +63,7 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
 FIELD = st.text(st.sampled_from('ab,"\n\r 1'), max_size=5)
 
 
+@pytest.mark.thorough
 @given(st.lists(st.tuples(FIELD, FIELD), min_size=1, max_size=8), st.integers(1, 40))
 def test_as_python_writes_it_however_it_is_cut(rows: list[tuple[str, str]], size: int) -> None:
     text = io.StringIO(newline="")

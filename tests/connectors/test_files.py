@@ -145,6 +145,7 @@ def test_disorder_and_late_rows(tmp_path: Path) -> None:
     assert read_all(bound(write_csv(tmp_path / "n.csv", [(None, 1)]), tmp_path / "3")) == ([], [(None, 1)])
 
 
+@pytest.mark.thorough
 @settings(max_examples=50, deadline=None)
 @given(
     st.lists(
@@ -303,3 +304,15 @@ def test_late_tuples_leave_by_their_port(tmp_path: Path) -> None:
         got = collect(net, {"in": tmp_path / "a.csv"})
     assert got["good"].rows() == [(4, 2), (5, 1), (6, 5)]
     assert got["late"].rows() == [(None, 3), (1, 4)]
+
+
+def test_until_is_the_end(tmp_path: Path) -> None:
+    net = Network("n")
+    net.source("s", {"time": int, "x": int}).output("o")
+    text = "time,x\n" + "".join(f"{t},{t}\n" for t in range(10_000))
+    (tmp_path / "a.csv").write_text(text)
+    assert collect(net, s=f"{tmp_path}/a.csv?until=7777")["o"]["x"].to_list() == list(range(7777))
+    assert collect(net, s=FileSource(tmp_path / "a.csv", until=0))["o"].height == 0
+    assert collect(net, s=FileSource(tmp_path, follow=True, until=9000, idle=0.1))["o"].height == 9000
+    with pytest.raises(DataError, match="until is 'noon'; expected a time as in the column 'time'"):
+        collect(net, s=FileSource(tmp_path / "a.csv", until="noon"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -69,3 +70,28 @@ def test_of_a_folder_the_first_file_is_looked_at(tmp_path: Path) -> None:
     assert found.rows == 1
     assert "only the first file was read: " in found.lines()[0]
     assert found.describe()["read"].endswith("a.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "time,x\n1,2\n".encode("utf-16"), "is UTF-16, or no text; expected UTF-8"),
+        ("a.csv", b"time,x\r1,2\r", "its lines end with a carriage return alone"),
+        (
+            "a.csv.gz",
+            gzip.compress(b"time,x\n" + bytes(f"{chr(10).join(map(str, range(9999)))}", "ascii"))[:-99],
+            "cannot be",
+        ),
+        ("a.json", b'[{"time": 1},\n{"time": 2}]\n', "as jq -c '.[]' makes of an array"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        inspect_file(tmp_path / name)
+    assert said in str(caught.value)
+
+
+def test_a_column_without_a_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(",time,x\n0,1,5\n1,2,6\n")
+    assert inspect_file(tmp_path / "a.csv").schema.names == ("column_1", "time", "x")

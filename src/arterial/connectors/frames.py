@@ -13,9 +13,9 @@ import polars as pl
 
 from arterial.connectors.memory_source import ArrivingSource, MemorySource
 from arterial.errors import DataError, near
-from arterial.network.box import Stream
+from arterial.network.box import SIGN, Stream
 from arterial.network.schema import Schema, Type
-from arterial.network.train import BEGIN, END, Train
+from arterial.network.train import BEGIN, END, FURTHEST, Train
 
 TRAIN_SIZE = 500_000
 """About so many tuples of a frame make a train."""
@@ -34,10 +34,16 @@ def frame_source(value: Any, name: str, stream: Stream, size: int = TRAIN_SIZE) 
     """A frame as a source. If it is not in the order of its time, the network's source box puts it in order."""
     tuples = frame_from(value, stream.schema, f"source {name!r}")
     times = tuples[stream.time].to_physical().cast(pl.Int64)
-    if times.null_count() or not times.is_sorted():
+    if times.null_count() or not times.is_sorted() or not _are_usual(tuples, times, stream):
         starts = range(0, max(tuples.height, 1), size)
         return ArrivingSource(Train(tuples.slice(start, size), BEGIN) for start in starts)
     return MemorySource(_ordered_trains(tuples, times.to_numpy(), size))
+
+
+def _are_usual(tuples: pl.DataFrame, times: pl.Series, stream: Stream) -> bool:
+    """Whether no tuple has a time or a sign that the network's source box lets leave by `late`."""
+    far = times.len() > 0 and bool((times.abs() > FURTHEST).any())
+    return not far and not (stream.signed and not tuples[SIGN].is_in([1, -1]).fill_null(False).all())
 
 
 def frame_from(value: Any, schema: Schema, where: str) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from arterial.arrays import Array
 from arterial.errors import ArterialError
+from arterial.storage.damage import read_json
 from arterial.storage.place import put_if_absent
 
 MAX = math.inf
@@ -100,4 +101,4 @@ def _kept(path: Path, start: float) -> float:
     """The start that a file keeps; the first process to write it decides."""
     if not path.exists():
         put_if_absent(path, json.dumps({"started": start}))
-    return float(json.loads(path.read_text())["started"])
+    return float(read_json(path)["started"])

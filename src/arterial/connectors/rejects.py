@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from arterial.errors import DataError, MachineError
 from arterial.storage.appended import append_to, cut_back
@@ -35,6 +35,14 @@ class Reject(NamedTuple):
     file: str = ""
 
 
+class RejectRow(Protocol):
+    """What can be set aside: a line, a message; it has the columns of its file."""
+
+    @property
+    def reason(self) -> str:
+        """Why it does not fit."""
+
+
 class Rejects:
     """All lines that are set aside while an input is read; only their counts and a few examples stay in memory.
 
@@ -47,7 +55,7 @@ class Rejects:
     ) -> None:
         self.path, self.columns, self.most = path, columns, examples
         self.counts: Counter[str] = Counter()
-        self.examples: list[Reject] = []
+        self.examples: list[Any] = []
         self.size = 0
         """How many bytes of lines the file has, without its header."""
         self._header = b"" if path.suffix == ".jsonl" else (",".join(columns) + "\n").encode()
@@ -65,7 +73,7 @@ class Rejects:
     def __len__(self) -> int:
         return self.counts.total()
 
-    def add(self, rejects: Collection[Reject]) -> None:
+    def add(self, rejects: Collection[RejectRow]) -> None:
         """Count lines and append them to the file."""
         if not rejects:
             return
@@ -81,7 +89,7 @@ class Rejects:
             raise self._unwritable(fault) from None
         self.size += len(lines)
 
-    def _lines(self, rejects: Collection[Reject]) -> bytes:
+    def _lines(self, rejects: Collection[RejectRow]) -> bytes:
         rows = map(attrgetter(*self.columns), rejects)
         text = io.StringIO()
         if self.path.suffix == ".jsonl":

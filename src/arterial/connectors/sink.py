@@ -43,8 +43,17 @@ class Sink(ABC):
         return self
 
     @abstractmethod
-    def write(self, delivery: Delivery) -> None:
-        """Write what arrived. Runs in a task, maybe twice for a step; the second time must change nothing."""
+    def write(self, delivery: Delivery) -> str | None:
+        """Write what arrived. Runs in a task, maybe twice for a step; the second time must change nothing.
+
+        A sink that puts files together on the driver returns the name of the file as a receipt (see `receive`).
+        """
+
+    def receive(self, step: int, receipt: str) -> None:  # noqa: B027  (most sinks give no receipts)
+        """A task of this step wrote a file of this name. Runs on the driver, before `commit`.
+
+        A folder on another machine may list a new file late; by its name it is found at once.
+        """
 
     def commit(self, step: int) -> None:  # noqa: B027  (most sinks are done when their tasks are)
         """All slots have written this step, and Spark has not committed it yet. Runs on the driver.

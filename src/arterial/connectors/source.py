@@ -118,3 +118,8 @@ class Source(ABC):
     def waiting(self, progress: Progress, now: float) -> int | None:
         """How many tuples wait to be read, if it knows; the queue before the network."""
         return None
+
+    def waited(self, span: Span, now: float) -> float:
+        """How long the oldest tuple of a step has waited by now, in seconds, if it knows: from when it arrived, or was
+        due, to when the step is planned."""
+        return 0.0

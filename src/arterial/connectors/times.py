@@ -115,7 +115,7 @@ def _parse_iso(texts: pl.Series) -> tuple[Array, Array]:
     return parse_iso(signs, places)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)  # files are read ahead in a thread
 def parse_iso(data: Array, offsets: Array) -> tuple[Array, Array]:
     """The texts between offsets as microseconds since 1970, and of each whether it is a time, and has a zone."""
     count = len(offsets) - 1
@@ -191,7 +191,7 @@ def _digits(data: Array, at: int, end: int, count: int) -> int:
         sign = data[place]
         if sign < 48 or sign > 57:
             return -1
-        value = value * 10 + (sign - 48)
+        value = value * 10 + (int(sign) - 48)
     return value
 
 

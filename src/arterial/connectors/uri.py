@@ -14,11 +14,12 @@ from urllib.parse import unquote, urlsplit
 
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.frames import frame_source, is_frame
+from arterial.connectors.kafka.source import KafkaSource
 from arterial.connectors.live.source import LiveSource
 from arterial.connectors.sink import Sink
-from arterial.connectors.sinks.uris import file_sink, http_sink, path_sink, postgres_sink, sqlite_sink
+from arterial.connectors.sinks.uris import file_sink, http_sink, kafka_sink, path_sink, postgres_sink, sqlite_sink
 from arterial.connectors.source import Source
-from arterial.connectors.table_source import table_from
+from arterial.connectors.tables.uris import TABLES, table_from
 from arterial.errors import RunError, near
 from arterial.network.box import Stream
 
@@ -29,6 +30,7 @@ SOURCES: Mapping[str, Callable[[str], Source]] = {
     "stdin": LiveSource.from_text,
     "tcp": LiveSource.from_text,
     "tcp+listen": LiveSource.from_text,
+    "kafka": KafkaSource.from_text,
 }
 """What makes a source of a URI, by its scheme."""
 
@@ -39,6 +41,7 @@ SINKS: Mapping[str, Callable[[str, Path], Sink]] = {
     "postgres": postgres_sink,
     "http": http_sink,
     "https": http_sink,
+    "kafka": kafka_sink,
 }
 """What makes a sink of a URI and a folder for its parts, by its scheme."""
 
@@ -50,6 +53,11 @@ def source_from(value: Any, name: str, stream: Stream) -> Source:
     if (isinstance(value, str | os.PathLike) or is_frame(value)) and (table := table_from(value, name, stream)):
         return table
     if isinstance(value, str | os.PathLike):
+        if (begin := os.fspath(value).partition("://"))[1] and begin[0].lower() in TABLES.keys() - SOURCES.keys():
+            raise RunError(
+                f"source {name!r}: a table of a database has no order and no time; draw it as a relation, "
+                f"net.loaded_relation({name!r}, …), and read that"
+            )
         scheme, text = _scheme(value, f"source {name!r}", SOURCES)
         return SOURCES[scheme](text) if scheme else FileSource.from_text(text)
     if is_frame(value):

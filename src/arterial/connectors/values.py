@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from arterial.connectors.times import parse_times, times_of_numbers
+from arterial.errors import DataError
 from arterial.network.schema import Schema, Type
 
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
@@ -72,3 +73,18 @@ def _from_column(values: pl.Series, kind: Type, options: TimeOptions) -> pl.Seri
             here = values.dt.replace_time_zone(options.timezone, ambiguous="earliest", non_existent="null")
             values = here.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return values.cast(kind.polars, strict=False)
+
+
+def instant_of(text: str | int, column: str, kind: Type, options: TimeOptions, what: str) -> int:
+    """A time as a user writes it, as a number of the time column's units; raises `DataError` if it is none.
+
+    >>> instant_of("1970-01-01T00:01", "at", Type.TIMESTAMP, TimeOptions(), "until")
+    60000000
+    """
+    if kind is Type.TIMESTAMP:
+        times = parse_times(pl.Series([str(text)]), unit=options.unit_of(column), timezone=options.timezone)
+        if times.null_count() == 0:
+            return int(times.to_physical()[0])
+    elif isinstance(text, int) or str(text).strip().lstrip("-").isdigit():
+        return int(text)
+    raise DataError(f"{what} is {text!r}; expected a time as in the column {column!r}")

@@ -186,6 +186,7 @@ def test_listening_is_on_loopback_unless_a_host_is_given() -> None:
     assert run.state == "stopped"
 
 
+@pytest.mark.thorough
 def test_steps_are_read_again_as_they_were(tmp_path: Path) -> None:
     """Planned and read by other objects than the one that spools, in small steps; the spool is empty at the end."""
     source = listening(spool="100k").allow(3, signed=False).bind("reports", SCHEMA, "time", tmp_path)
@@ -225,6 +226,7 @@ def test_steps_are_read_again_as_they_were(tmp_path: Path) -> None:
     assert planner.begin().through == BEGIN
 
 
+@pytest.mark.thorough
 def test_what_was_kept_survives_the_process(tmp_path: Path) -> None:
     """Without Spark: a process is killed while it takes lines in; the next one has them all."""
     program = f"""

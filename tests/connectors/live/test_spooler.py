@@ -12,7 +12,8 @@ import pytest
 
 from arterial.connectors.live.lines import LONGEST_LINE, LineFormat
 from arterial.connectors.live.spool import Reached, Spool, look, note_reached, read_late, read_rows
-from arterial.connectors.live.spooler import FLUSH_SECONDS, STOPPED, Connection, Rules, Spooler
+from arterial.connectors.live.spooler import Connection, Rules, Spooler
+from arterial.connectors.live.spooling import FLUSH_SECONDS, STOPPED
 from arterial.errors import DataError
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, END
@@ -89,6 +90,7 @@ def test_an_instant_is_complete_when_a_later_one_begins(tmp_path: Path) -> None:
     assert taking.complete == [(1, 10), (1, 11), (2, 12)]
 
 
+@pytest.mark.thorough
 def test_whatever_the_cuts_and_crashes_every_line_counts_once(tmp_path: Path) -> None:
     """After a crash the sender sends again from its first line, and what was spooled is passed over."""
     rng = random.Random(7)
@@ -292,3 +294,21 @@ def test_a_file_that_is_missing_is_noticed(tmp_path: Path) -> None:
     files[-2].path.unlink()
     with pytest.raises(DataError, match=f"file {files[-2].number:09d} is missing"):
         read_rows(taking.folder, "time", 1, 4, files[-1].number)
+
+
+def test_a_file_that_is_listed_late_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for a task on another host, whose listing of the folder may be a minute old."""
+    spool = Spool(tmp_path)
+    for time in (1, 2):
+        spool.write(pl.DataFrame({"time": [time]}).to_arrow(), time, low=time, high=time)
+    listing, olds = Path.glob, [True]
+
+    def old(folder: Path, pattern: str) -> list[Path]:
+        found = sorted(listing(folder, pattern))
+        return found[:1] if olds and olds.pop() else found
+
+    monkeypatch.setattr(Path, "glob", old)
+    rows = read_rows(tmp_path, "time", BEGIN, 2)
+    assert rows is not None
+    assert rows["time"].to_pylist() == [1, 2]
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".arrow", ".arrow"]

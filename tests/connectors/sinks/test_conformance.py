@@ -300,11 +300,53 @@ class Posted(System):
         return [_from_json(row) for body in dict(self.hook.taken).values() for row in body]
 
 
+class Topic(System):
+    """A topic of Kafka with one partition, as a reader of committed messages sees it."""
+
+    infinite = nan = False
+    waits = True
+    broker: Any = None
+
+    def __init__(self, folder: Path) -> None:
+        from confluent_kafka import Consumer, TopicPartition
+
+        super().__init__(folder)
+        self.name, self.seen = self.broker.topic(), list[dict[str, Any]]()
+        self.reader: Any = Consumer(
+            {"bootstrap.servers": self.broker.server, "group.id": "tests", "enable.partition.eof": True}
+        )
+        self.reader.assign([TopicPartition(self.name, 0, 0)])
+
+    def uri(self) -> str:
+        return str(self.broker.uri(self.name, "key=id"))
+
+    def rows(self, sink: Sink) -> list[dict[str, Any]]:
+        from confluent_kafka import TopicPartition
+
+        end, at = self.broker.committed_end(self.name, 0), 0
+        while at < end:
+            for message in self.reader.consume(10_000, 0.1):
+                at = message.offset() if message.error() else message.offset() + 1  # the end has an offset too
+                self.seen += [] if message.error() else [_from_json(json.loads(message.value()))]
+            position = self.reader.position([TopicPartition(self.name, 0)])[0].offset
+            at = max(at, position)
+        return list(self.seen)
+
+    def down(self) -> None:
+        self.broker.stop(kill=True)
+
+    def up(self) -> None:
+        self.broker.start()
+
+    def close(self) -> None:
+        self.reader.close()
+
+
 FILES = (Parts, CsvParts, JsonParts, Compacted, CompactedCsv, CompactedJson, OneFile, OneJson, GrowingCsv, GrowingJson)
 DATABASES = (Sqlite, SqliteByKey, Postgres, PostgresByKey)
 
 
-@pytest.fixture(params=[*FILES, Printed, *DATABASES, Posted], ids=lambda kind: kind.__name__)
+@pytest.fixture(params=[*FILES, Printed, *DATABASES, Posted, Topic], ids=lambda kind: kind.__name__)
 def system(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[System]:
     """Each of them, empty."""
     monkeypatch.setattr(compaction, "MERGED_AT_ONCE", 3)
@@ -317,6 +359,8 @@ def make(kind: type[System], folder: Path, request: pytest.FixtureRequest, patch
     """An empty one."""
     if issubclass(kind, Postgres):
         patches.setattr(Postgres, "server", request.getfixturevalue("postgres"))
+    if issubclass(kind, Topic):
+        patches.setattr(Topic, "broker", request.getfixturevalue("kafka"))
     made = kind(folder)
     if isinstance(made, Printed):
         patches.setattr("arterial.connectors.sinks.print.sys", SimpleNamespace(stdout=made.standard_output))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
@@ -48,7 +49,7 @@ STREAM = Stream(Schema.of({"t": int}), "t")
             "postgresql://me@db.example:5433/road?table=public.x&sslmode=require",
             PostgresSink,
             {
-                "connection": {
+                "server.parameters": {
                     "sslmode": "require",
                     "host": "db.example",
                     "port": "5433",
@@ -64,13 +65,14 @@ STREAM = Stream(Schema.of({"t": int}), "t")
 def test_each_has_its_sink(text: str, kind: type, attributes: dict[str, object]) -> None:
     sink = sink_from(text, "alerts", Path("parts"))
     assert type(sink) is kind
-    assert {name: getattr(sink, name) for name in attributes} == attributes
+    assert {name: attrgetter(name)(sink) for name in attributes} == attributes
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("kafka://x", "unknown scheme 'kafka'; expected file://, sqlite://, postgresql://, postgres://"),
+        ("amqp://x", "unknown scheme 'amqp'; expected file://, sqlite://, postgresql://, postgres://"),
+        ("kafka://x", "expected kafka://HOST:PORT/TOPIC"),
         ("sqllite:///x.db", "did you mean 'sqlite'"),
         ("alerts.xlsx", "unknown suffix '.xlsx'; expected .parquet, .csv, .jsonl, or for a folder alerts.xlsx/"),
         ("alerts.parquet?grow", "Parquet files cannot grow"),
@@ -78,7 +80,7 @@ def test_each_has_its_sink(text: str, kind: type, attributes: dict[str, object])
         ("alerts.csv?compact", "are for folders"),
         (
             "alerts?compackt",
-            "unknown option 'compackt'; expected one of: format, grow, compact; did you mean 'compact'",
+            "unknown option 'compackt'; expected one of: format, grow, compact, keep; did you mean 'compact'",
         ),
         ("-?format=xml", "expected one of jsonl, csv"),
         ("sqlite://x.db", "is named by sqlite:///PATH"),
@@ -136,6 +138,7 @@ def test_small_parts_become_large_files(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(list((tmp_path / "out").iterdir())) < 24
 
 
+@pytest.mark.thorough
 def test_large_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "MERGED_AT_ONCE", 4)
     sink = FileSink(tmp_path / "out", compact=True).bind("out", STREAM, tmp_path)

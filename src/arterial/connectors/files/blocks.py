@@ -114,15 +114,24 @@ def read_json_lines(data: bytes, reading: Reading, place: Place) -> Block:
     return place.passed(rows, [*texts.rejects, *unfit], used, passed)
 
 
+def read_frame(rows: pl.DataFrame, where: str, reading: Reading, place: Place) -> Block:
+    """Typed rows as they arrive; raises `DataError` unless they have the columns. The place moves on."""
+    check_columns(rows.schema, reading.schema, where, numbers_are_times=True)
+    return _judge_columns(rows.select(reading.schema.names), reading, place)
+
+
 def _read_columnar(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
-    schema = reading.schema
-    check_columns(columns_of(file), schema, str(file.path), numbers_are_times=True)
-    for rows in row_blocks(file, schema.names, place.lines, reading.block_rows):
-        values = from_columns(rows, schema, _recognise(rows, reading, place))
-        values, rejects = _only_fitting(Texts(rows, range(rows.height)), values, schema)
-        rejects = _numbered(rejects, place)
-        place.lines += rows.height
-        yield Block(values, rejects)
+    check_columns(columns_of(file), reading.schema, str(file.path), numbers_are_times=True)
+    for rows in row_blocks(file, reading.schema.names, place.lines, reading.block_rows):
+        yield _judge_columns(rows, reading, place)
+
+
+def _judge_columns(rows: pl.DataFrame, reading: Reading, place: Place) -> Block:
+    values = from_columns(rows, reading.schema, _recognise(rows, reading, place))
+    values, rejects = _only_fitting(Texts(rows, range(rows.height)), values, reading.schema)
+    rejects = _numbered(rejects, place)
+    place.lines += rows.height
+    return Block(values, rejects)
 
 
 def _read_csv(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:

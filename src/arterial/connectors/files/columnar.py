@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -15,26 +16,20 @@ BLOCK_ROWS = 500_000
 
 def columns_of(file: DataFile) -> Mapping[str, pl.DataType]:
     """The columns of a file and their types."""
-    try:
+    with _readable(file.path, file.kind):
         return pl.read_parquet_schema(file.path) if file.kind == PARQUET else pl.read_ipc_schema(file.path)
-    except (pl.exceptions.PolarsError, OSError) as trouble:
-        raise DataError(f"{file.path}: cannot be read as {file.kind}: {_first_line(trouble)}") from None
 
 
 def rows_in(file: DataFile) -> int:
     """How many rows a file has."""
-    try:
+    with _readable(file.path, file.kind):
         return int(_scan(file.path, file.kind).select(pl.len()).collect().item())
-    except (pl.exceptions.PolarsError, OSError) as trouble:
-        raise DataError(f"{file.path}: cannot be read as {file.kind}: {_first_line(trouble)}") from None
 
 
 def read_rows(path: Path, kind: str, begin: int, count: int, columns: tuple[str, ...]) -> pl.DataFrame:
     """Some rows of a file."""
-    try:
+    with _readable(path, kind):
         return _scan(path, kind).slice(begin, count).select(columns).collect()
-    except (pl.exceptions.PolarsError, OSError) as trouble:
-        raise DataError(f"{path}: cannot be read as {kind}: {_first_line(trouble)}") from None
 
 
 def row_blocks(
@@ -49,5 +44,11 @@ def _scan(path: Path, kind: str) -> pl.LazyFrame:
     return pl.scan_parquet(path, glob=False) if kind == PARQUET else pl.scan_ipc(path, glob=False)
 
 
-def _first_line(trouble: Exception) -> str:
-    return (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
+@contextmanager
+def _readable(path: Path, kind: str) -> Iterator[None]:
+    """Turn what Polars has to say about a damaged file into our words; some damage makes it panic."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as trouble:
+        said = (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
+        raise DataError(f"{path}: cannot be read as {kind}: {said}") from None

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from arterial.connectors.csv import read_header, read_records, record_blocks
 from arterial.connectors.files.blocks import Place, Reading, read_blocks
 from arterial.connectors.files.columnar import columns_of
 from arterial.connectors.files.find import CSV, DataFile, find_files
-from arterial.connectors.files.json_lines import text_blocks
+from arterial.connectors.files.json_lines import is_text, text_blocks
 from arterial.connectors.rejects import EXAMPLES
 from arterial.connectors.times import NAMES, check_options, parse_times, unit_of
 from arterial.connectors.values import TimeOptions
@@ -122,6 +123,7 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
 def _read(file: DataFile, found: Inspection, options: TimeOptions) -> None:
     """Read it as the source would."""
     place, highest = Place(), BEGIN
+    span: list[int] = []
     for block in read_blocks(file, Reading(found.schema, options), place):
         found.rows += block.rows.height
         found.bad += len(block.rejects)
@@ -140,10 +142,21 @@ def _read(file: DataFile, found: Inspection, options: TimeOptions) -> None:
         before = np.maximum.accumulate(np.concatenate([[highest], times]))
         found.disorder = max(found.disorder, int((before[:-1] - times).max()))
         highest = int(before[-1])
-        low, high = column.min(), column.max()
-        found.first = low if found.first is None else min(found.first, low)
-        found.last = high if found.last is None else max(found.last, high)
+        span = [*span, int(times.min()), int(times.max())]
+        span = [min(span), max(span)]
+    if span and found.time is not None:
+        found.first, found.last = (_moment(at, found.schema[found.time]) for at in span)
     found.units = dict(place.units)
+
+
+def _moment(at: int, kind: Type) -> Any:
+    """A time of a column, as a person reads it, as far as there are years for it."""
+    if kind is not Type.TIMESTAMP:
+        return at
+    try:
+        return datetime(1970, 1, 1) + timedelta(microseconds=at)
+    except OverflowError:
+        return f"{at:,} microseconds since 1970"
 
 
 def _schema_of_columns(file: DataFile) -> Schema:
@@ -199,6 +212,13 @@ def _schema_of_texts(file: DataFile) -> Schema:
 
 def _texts(file: DataFile) -> Iterator[pl.DataFrame]:
     """All columns as texts, block by block."""
+    try:
+        yield from _opened_texts(file)
+    except OSError as fault:
+        raise DataError(f"{file.path}: cannot be read as {file.kind}: {fault.strerror or fault}") from None
+
+
+def _opened_texts(file: DataFile) -> Iterator[pl.DataFrame]:
     with file.open() as stream:
         if file.kind == CSV:
             header = read_header(stream, str(file.path))
@@ -217,17 +237,20 @@ def _texts(file: DataFile) -> Iterator[pl.DataFrame]:
 def _keys(file: DataFile) -> list[str]:
     """The names in the first objects, in the order in which they come."""
     names: dict[str, None] = {}
+    is_array = False
     with file.open() as stream:
-        for _ in range(1000):
+        for number in range(1000):
             line = stream.readline()
+            is_array = is_array or (not number and line.lstrip().startswith(b"["))
             try:
                 value = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
-                names |= dict.fromkeys(str(n) for n, v in value.items() if not isinstance(v, dict | list))
+                names |= dict.fromkeys(n for n, v in value.items() if not isinstance(v, dict | list) and is_text(n))
     if not names:
-        raise DataError(f"{file.path}: has no JSON objects in its first 1,000 lines; expected one a line")
+        hint = ", as jq -c '.[]' makes of an array" if is_array else ""
+        raise DataError(f"{file.path}: has no JSON objects in its first 1,000 lines; expected one a line{hint}")
     return list(names)
 
 

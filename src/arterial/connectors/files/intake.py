@@ -9,7 +9,6 @@ removed. Parquet and Arrow files that are in order already are read where they a
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -31,7 +30,7 @@ from arterial.errors import DataError, MachineError
 from arterial.network.duration import as_duration
 from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN, END, FURTHEST
-from arterial.storage.place import put_in_place, remove
+from arterial.storage.place import make_folder, put_in_place, remove, remove_folder
 
 PIECE_ROWS = 250_000
 """Pieces have about so many rows, if that many are there."""
@@ -379,8 +378,8 @@ class Intake:
 
 def new_intake(folder: Path, request: Request, follow: Follow | None) -> Intake:
     """Begin in an empty folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    remove_folder(folder)
+    make_folder(folder)
     return Intake(folder, request, follow)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ def read_objects(data: bytes, names: tuple[str, ...]) -> tuple[Texts, list[bytes
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    filled = [number for number, line in enumerate(lines) if line.strip(b" \r\t\xef\xbb\xbf")]
+    filled = [number for number, line in enumerate(lines) if not is_blank(line)]
     kept = [lines[number] for number in filled]
     schema = dict.fromkeys(names, pl.String)
     if not kept:
@@ -51,15 +52,31 @@ def read_objects(data: bytes, names: tuple[str, ...]) -> tuple[Texts, list[bytes
             value = json.loads(line.decode("utf-8-sig"))
             if not isinstance(value, dict):
                 raise ValueError(f"a {type(value).__name__}")
-        except ValueError as fault:
+            row = [_text(value.get(name)) for name in names]
+        except (ValueError, RecursionError) as fault:
             reason = f"is not a JSON object: {str(fault).splitlines()[0]}"
             rejects.append(Reject(number, reason, line.decode("utf-8", errors="replace").strip()))
             continue
-        good.append([_text(value.get(name)) for name in names])
+        good.append(row)
         numbers.append(number)
         texts.append(line)
     return Texts(pl.DataFrame(good, schema=schema, orient="row"), numbers, rejects), texts, used, len(lines)
 
 
+def is_blank(line: bytes) -> bool:
+    """Whether a line says nothing; a mark of UTF-8 at its beginning says nothing either."""
+    return not line.removeprefix(codecs.BOM_UTF8).strip(b" \t\r\n")
+
+
 def _text(value: object) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value)
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value)
+    if not is_text(text):
+        raise ValueError("half of a surrogate pair, which is no character")
+    return text
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be written as UTF-8: JSON's escapes can name what is no character."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)

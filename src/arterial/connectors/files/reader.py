@@ -12,6 +12,7 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.boxes.parts.reorder import split_late
+from arterial.connectors.files.ahead import ReadAhead
 from arterial.connectors.files.blocks import Block, Place, Reading, read_blocks
 from arterial.connectors.files.columnar import rows_in
 from arterial.connectors.files.find import DataFile
@@ -86,6 +87,9 @@ class FileReader:
     size: int = 0
     """Of a file that grows, its size at the last look."""
     _blocks: Iterator[Block] | None = None
+    """Of a file that grows."""
+    _ahead: ReadAhead | None = None
+    """Of one that is all there."""
 
     @classmethod
     def of(cls, file: DataFile, request: Request, *, follows: bool) -> FileReader:
@@ -101,7 +105,7 @@ class FileReader:
     @property
     def is_open(self) -> bool:
         """Whether it is in the middle of being read."""
-        return self._blocks is not None
+        return self._blocks is not None or self._ahead is not None
 
     @property
     def has_more(self) -> bool:
@@ -118,11 +122,12 @@ class FileReader:
 
     def read(self, promised: int, share: int) -> Taken | None:
         """The next block; None if it has no more. Rows not later than `promised` are late."""
-        if self._blocks is None:
+        if not self.is_open:
             reading = replace(self.request.reading, ends=not self.grows, share=share)
             self.seen = self.size = self._size() if self.grows else 0
-            self._blocks = read_blocks(self.file, reading, self.place)
-        block = next(self._blocks, None)
+            self._blocks = read_blocks(self.file, reading, self.place) if self.grows else None
+            self._ahead = None if self.grows else ReadAhead(self.file, reading, self.place)
+        block = self._next()
         self.check_unchanged()
         if block is None or self._is_at_end():
             self.close()
@@ -131,7 +136,9 @@ class FileReader:
 
     def close(self) -> None:
         """Stop reading; it goes on from the same place."""
-        self._blocks = None
+        if self._ahead is not None:
+            self._ahead.close()
+        self._blocks = self._ahead = None
 
     def cut_short(self) -> list[Reject]:
         """At the end of a file that grew: a last line without its end, which may be half of one."""
@@ -214,6 +221,13 @@ class FileReader:
         if held is not None and held.height:
             reader.held.append((held, instants(held[request.time])))
         return reader
+
+    def _next(self) -> Block | None:
+        if self._ahead is None:
+            assert self._blocks is not None
+            return next(self._blocks, None)
+        block, self.place = self._ahead.take()
+        return block
 
     def _judge(self, block: Block, promised: int) -> Taken:
         """Hold the rows of a block that are in time, by the file's own highest time."""

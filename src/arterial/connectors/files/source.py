@@ -22,13 +22,13 @@ from arterial.connectors.files.reader import Request
 from arterial.connectors.pace import Pace
 from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.connectors.times import check_options
-from arterial.connectors.values import TimeOptions
+from arterial.connectors.values import TimeOptions, instant_of
 from arterial.errors import DataError, near
 from arterial.network.schema import Schema, Type
 from arterial.network.train import END, Train
 
 MICROSECONDS = 1_000_000
-OPTIONS = ("follow", "idle", "time_unit", "timezone")
+OPTIONS = ("follow", "idle", "time_unit", "timezone", "until")
 """What may stand behind a path: `data.csv?follow&timezone=Europe/Berlin`."""
 
 
@@ -47,6 +47,7 @@ class FileSource(Source):
         idle: a followed file to which nothing was added for so many seconds no longer holds back the others.
         time_unit: what numbers in columns of timestamps count since 1970: s, ms, us or ns; recognised if None.
         timezone: where times without a zone are from, as in Europe/Berlin; UTC if None.
+        until: the end: tuples of this time and later are left out, and a source that follows ends there.
     """
 
     path: str | Path
@@ -55,6 +56,7 @@ class FileSource(Source):
     idle: float = 5.0
     time_unit: str | None = None
     timezone: str | None = None
+    until: str | int | None = None
     disorder: int = 0
     signed: bool = False
     request: Request | None = None
@@ -86,6 +88,8 @@ class FileSource(Source):
         check_options(self.time_unit, self.timezone, where)
         options = TimeOptions(self.time_unit, self.timezone)
         request = Request(name, schema, time, self.disorder, options, self.signed)
+        if self.until is not None:
+            instant_of(self.until, time, schema[time], options, f"{where}: until")
         bound = replace(self, request=request, folder=str(folder / "sources" / name), _live=[], _paces=[])
         bound._take_up(where)
         return bound
@@ -127,6 +131,9 @@ class FileSource(Source):
 
     def plan(self, before: Progress, ask: Ask) -> Progress:
         """As many whole instants as are due and fit."""
+        last = self._last
+        if last is not None and before.through >= last:
+            return replace(before, through=END)
         intake = self._intake()
         row = before.position["row"]
         intake.pass_to(row, before.position.get("late", 0))
@@ -147,6 +154,8 @@ class FileSource(Source):
             if due is not None and through != END:
                 through = min(through, due)
         through = max(through, before.through)
+        if last is not None and through >= last:
+            through = END
         return Progress(self._position(intake, index.row(to), through), through)
 
     def read(self, before: Progress, after: Progress, part: Part) -> pl.DataFrame:
@@ -155,7 +164,10 @@ class FileSource(Source):
         first, last = before.position["row"], after.position["row"]
         begin = first + (last - first) * part.index // part.count
         end = first + (last - first) * (part.index + 1) // part.count
-        return pieces_in(Path(self.folder)).read(begin, end, self.request.schema)
+        rows = pieces_in(Path(self.folder)).read(begin, end, self.request.schema)
+        if self._last is not None:
+            rows = rows.filter(rows[self.request.time].to_physical() <= self._last)
+        return rows
 
     def read_trains(self, span: Span, part: Part) -> list[Train]:
         """One train, and the late rows with it."""
@@ -182,6 +194,23 @@ class FileSource(Source):
         if due is None:
             return index.rows - row + intake.rows_left()
         return index.row(index.instants_through(due)) - row
+
+    def waited(self, span: Span, now: float) -> float:
+        """How long ago the first row of a step was due, of a paced source."""
+        index, row = self._intake().index, int(span.before.position["row"])
+        at = index.instant(row)
+        if not self._paces or row >= int(span.after.position["row"]) or at >= len(index.times):
+            return 0.0
+        return max(0.0, now - float(self._paces[0].due(int(index.times[at]))))
+
+    @property
+    def _last(self) -> int | None:
+        """The last instant before `until`."""
+        if self.until is None:
+            return None
+        assert self.request is not None
+        name, kind = self.request.time, self.request.schema[self.request.time]
+        return instant_of(self.until, name, kind, self.request.options, f"source {self.request.name!r}: until") - 1
 
     @property
     def _follow(self) -> Follow | None:

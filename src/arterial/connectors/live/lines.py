@@ -6,6 +6,7 @@ no line end. Otherwise one stray quote would hold back all that follows.
 
 from __future__ import annotations
 
+import codecs
 import io
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from arterial.connectors.csv import Header, read_header
 from arterial.connectors.files.blocks import Block, Place, Reading, check_names, read_csv_lines, read_json_lines
+from arterial.connectors.files.json_lines import is_blank
 from arterial.connectors.rejects import Reject
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
@@ -23,7 +25,6 @@ FORMATS = (CSV, JSON)
 LONGEST_LINE = 1 << 20
 """A longer line is set aside; no more of it is kept in memory."""
 _SHOWN = 1000
-_BLANK = b"\r\n \t\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class LineReader:
         """Recognise the format, and read the header."""
         if self.fits or not whole.strip():
             return
-        first = whole.lstrip(_BLANK)
+        first = whole[_blank_bytes(whole) :]
         if self._format is None:
             self._format = JSON if first[:1] == b"{" else CSV
         if self._format == CSV:
@@ -137,8 +138,7 @@ class LineReader:
         return header
 
     def _pass_header(self, whole: bytes) -> bytes:
-        blank = len(whole) - len(whole.lstrip(_BLANK))
-        end = whole.find(b"\n", blank) + 1
+        end = whole.find(b"\n", _blank_bytes(whole)) + 1
         self.place.lines += whole[:end].count(b"\n")
         self._is_header_next = False
         return whole[end:]
@@ -163,7 +163,12 @@ class LineReader:
         return sum(not self._is_blank(line) for line in whole.split(b"\n"))
 
     def _is_blank(self, line: bytes) -> bool:
-        return not line.strip(_BLANK if self._format == JSON else b"\r\n")
+        return is_blank(line) if self._format == JSON else line.removesuffix(b"\n") in (b"", b"\r")
 
     def _named(self, rejects: list[Reject]) -> list[Reject]:
         return [reject._replace(file=self.name) for reject in rejects]
+
+
+def _blank_bytes(whole: bytes) -> int:
+    """How many bytes at the beginning say nothing: a mark of UTF-8, blank lines."""
+    return len(whole) - len(whole.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n \t"))

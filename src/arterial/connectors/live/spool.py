@@ -19,7 +19,8 @@ import pyarrow as pa
 from arterial.errors import DataError
 from arterial.network.train import BEGIN, END
 from arterial.storage.appended import writing
-from arterial.storage.place import put_in_place, remove, remove_drafts
+from arterial.storage.damage import damaged, read_json
+from arterial.storage.place import make_folder, put_in_place, refresh_listing, remove, remove_drafts
 
 REMOVED = "removed.json"
 _ACCOUNT = b"arterial"
@@ -57,7 +58,7 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         with writing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             remove_drafts(folder)
         self.files = list(look(folder))
         self.account: dict[str, Any] = account_of(self.files[-1]) if self.files else {}
@@ -165,8 +166,11 @@ def read_late(folder: Path, after: int, last: int) -> pa.Table | None:
 
 def account_of(file: SpoolFile) -> dict[str, Any]:
     """The account of the input up to the end of a file."""
-    with pa.memory_map(str(file.path)) as mapped:
-        account: dict[str, Any] = json.loads(pa.ipc.open_file(mapped).schema.metadata[_ACCOUNT])
+    try:
+        with pa.memory_map(str(file.path)) as mapped:
+            account: dict[str, Any] = json.loads(pa.ipc.open_file(mapped).schema.metadata[_ACCOUNT])
+    except (OSError, pa.ArrowInvalid, ValueError, KeyError, TypeError) as fault:
+        raise damaged(file.path, str(fault).splitlines()[0]) from None
     return account
 
 
@@ -179,17 +183,26 @@ def note_reached(folder: Path, reader: str, reached: Reached) -> None:
 
 def reached_by_all(folder: Path) -> Reached | None:
     """How far all readers have come; None if none has said so."""
-    notes = [json.loads(path.read_text()) for path in folder.glob(f"*{_POSITION}")]
+    notes = [read_json(path) for path in folder.glob(f"*{_POSITION}")]
     return Reached(min(n for n, _ in notes), min(t for _, t in notes)) if notes else None
 
 
 def _whole(folder: Path, through: int, last: int | None) -> Iterable[SpoolFile]:
+    """The files up to a number, or that are there; the driver may have written them on another host just now."""
+    try:
+        return _listed(folder, through, last)
+    except DataError:
+        refresh_listing(folder)
+        return _listed(folder, through, last)
+
+
+def _listed(folder: Path, through: int, last: int | None) -> Iterable[SpoolFile]:
     """The files up to a number, or that are there; raises if one is missing or they do not reach a time."""
     files = [file for file in look(folder) if last is None or file.number <= last]
     there = {file.number for file in files}
     removed = folder / REMOVED
     # Read after the files were looked for: what went meanwhile is named in it.
-    said: dict[str, Any] = json.loads(removed.read_text()) if removed.exists() else {"before": 0, "kept": []}
+    said: dict[str, Any] = read_json(removed) if removed.exists() else {"before": 0, "kept": []}
     end = last if last is not None else max(there, default=-1)
     wanted = {*range(said["before"], end + 1), *(number for number in said["kept"] if number <= end)}
     if missing := sorted(wanted - there):

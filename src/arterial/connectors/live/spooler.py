@@ -1,36 +1,23 @@
 """Takes what connections send, judges every line, and spools it at once; decides what is complete, and what is the end.
 
-Each connection has its own progress: a line is late if it is further behind the highest time of its connection than the
-disorder allows. Complete is what lies before the progress of all connections; one that is idle does not count. What was
-said to be complete stays so: a line that comes for it afterwards is late.
+Complete is what lies before the progress of all connections (`spooling`); one that is idle does not count.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-import pyarrow as pa
-
-from arterial.boxes.parts.reorder import split_late
 from arterial.connectors.live.ending import MARKER, Ending
 from arterial.connectors.live.lines import LineFormat, LineReader
-from arterial.connectors.live.spool import Reached, Spool, reached_by_all
+from arterial.connectors.live.spool import Spool
+from arterial.connectors.live.spooling import FLUSH_ROWS, Origin, Spooling
 from arterial.connectors.rejects import SEVERAL_FILES, Reject, Rejects
 from arterial.errors import DataError
-from arterial.network.train import BEGIN, END
-from arterial.storage.appended import writing
-from arterial.storage.place import put_in_place
 
-FLUSH_SECONDS = 0.1
-FLUSH_ROWS = 200_000
-STOPPED = "stopped.json"
-"""The file that says why a live input stopped before its end."""
 GREETING = b"#from "
 _LONGEST_NAME = 200
 _COUNTS = ("total", "rejected", "cut", "late", "ended", "reject bytes")
@@ -53,26 +40,19 @@ class Rules:
 
 
 @dataclass
-class Connection:
+class Connection(Origin):
     """One connection: how far it has come, and what is left of its last piece."""
 
-    name: str
-    ending: Ending
-    heard: float
+    ending: Ending = field(default_factory=Ending)
     reader: LineReader | None = None
     sender: str = ""
-    highest: int = BEGIN
     is_sender: bool = False
     """Whether something that fits came from it; a stranger that says nothing useful is not waited for."""
     is_over: bool = False
     first: bytes = b""
 
-    def progress(self, disorder: int) -> int:
-        """Every line up to this time has come."""
-        return BEGIN if self.highest == BEGIN else self.highest - disorder - 1
 
-
-class Spooler:
+class Spooler(Spooling):
     """The driver's side of a live source; one thread calls it."""
 
     def __init__(
@@ -88,31 +68,20 @@ class Spooler:
         place: str = "",
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.spool, self.form, self.time, self.disorder, self.rules = spool, form, time_column, disorder, rules
-        self.place, self.signed = place, signed
-        fresh: dict[str, Any] = {**dict.fromkeys(_COUNTS, 0), "lines": {}, "notes": []}
-        self.account: dict[str, Any] = {**fresh, **spool.account}
+        account: dict[str, Any] = {**dict.fromkeys(_COUNTS, 0), "lines": {}, "notes": []}
+        super().__init__(
+            spool, form.schema, time_column, account, size=rules.size, until=rules.until, disorder=disorder,
+            signed=signed, place=place, now=now,
+        )  # fmt: skip
+        self.form, self.rules = form, rules
         self.rejects = Rejects(rejects, SEVERAL_FILES, resume_at=self.account["reject bytes"] or None)
         self.open: list[Connection] = []
         self.lost: list[Connection] = []
-        self.stopped: str | None = None
-        self._now = now
-        self._began = self._flushed = now()
-        self._furthest = BEGIN
-        self._rows: list[pl.DataFrame] = []
-        self._late: list[pl.DataFrame] = []
-        self._waiting_rows = 0
-        self._is_changed = False
         self._appeared = int(self.account["ended"])
-
-    @property
-    def done(self) -> bool:
-        """Whether no more is taken."""
-        return self.spool.ended or self.stopped is not None
 
     def connect(self, name: str) -> Connection:
         """A connection was made."""
-        connection = Connection(name, Ending(self.rules.end), self._now())
+        connection = Connection(name, self._now(), ending=Ending(self.rules.end))
         self.open.append(connection)
         return connection
 
@@ -150,61 +119,12 @@ class Spooler:
     def refuse(self, connection: Connection, fault: DataError) -> None:
         """Set a connection's first line aside, and be done with it."""
         line = connection.reader.place.lines + 1 if connection.reader else 1
-        self._set_aside([Reject(line, str(fault), "", connection.name)])
+        self.set_aside([Reject(line, str(fault), "", connection.name)])
         self._drop(connection)
 
     def wants(self, connection: Connection) -> bool:
         """Whether to read on; if not, the sender has to wait until there is room."""
-        if self.done or connection.is_over:
-            return False
-        if self.spool.size <= self.rules.size:
-            return True
-        if not self._is_read:
-            return False
-        # The run has read all that is complete: it waits for the slowest connections, so those are read.
-        slowest = min(one.progress(self.disorder) for one in self.open)
-        return connection.progress(self.disorder) <= slowest
-
-    @property
-    def _is_read(self) -> bool:
-        """Whether the run has read all that is complete."""
-        reached = reached_by_all(self.spool.folder) or Reached(-1, BEGIN)
-        return reached.through >= self.spool.through
-
-    def tick(self) -> None:
-        """Look at the clock: spool what came, see who is idle, and whether this is the end."""
-        if self.done:
-            return
-        now = self._now()
-        if now - self._flushed >= FLUSH_SECONDS or self._is_end():
-            self._flushed = now
-            self.flush()
-            self.spool.trim()
-        if self._is_end():
-            self.end()
-        elif late := [one for one in self.lost if now - one.heard >= self.rules.wait]:
-            self.stop(self._lost_message(late[0]))
-        elif self.spool.size > 2 * self.rules.size and self._is_read:
-            held = f"{self.spool.size:,} bytes wait for a slow sender, or for the disorder to pass"
-            self.stop(f"{self.place}: {held}, with spool={self.rules.size:,}. Give a larger spool=, or a shorter idle=")
-
-    def flush(self) -> None:
-        """Put what came into the spool."""
-        through = self._through()
-        if self._is_changed or through > self.spool.through:
-            self._write(through)
-
-    def end(self) -> None:
-        """No more will come: release everything."""
-        self._write(END)
-
-    def stop(self, message: str) -> None:
-        """Stop before the end; what came is kept, and the run can go on from there."""
-        self.flush()
-        path = self.spool.folder / STOPPED
-        with writing(path):
-            put_in_place(path, json.dumps({"message": message}))
-        self.stopped = message
+        return not self.done and not connection.is_over and self.may_send(connection, self.open)
 
     def _greet(self, connection: Connection, data: bytes) -> tuple[bytes, bytes]:
         """Read the first line, by which a sender may say its name; it is answered with how many lines are known."""
@@ -251,8 +171,8 @@ class Spooler:
         if reader.fits and not connection.is_sender:
             self._appear(connection)
         self._count(connection, reader.lines - before)
-        self._set_aside(block.rejects)
-        self._arrive(connection, block.rows)
+        self.set_aside(block.rejects)
+        self.arrive(connection, block.rows)
 
     def _appear(self, connection: Connection) -> None:
         connection.is_sender = True
@@ -262,32 +182,13 @@ class Spooler:
         else:
             self._appeared += 1
 
-    def _arrive(self, connection: Connection, rows: pl.DataFrame) -> None:
-        if not rows.height:
-            return
-        highest = connection.highest if connection.highest != BEGIN else BEGIN + self.disorder
-        tuples, late = split_late(rows, self.time, highest, self.spool.through, self.disorder, self.signed)
-        if tuples.height:
-            top = tuples[self.time].to_physical().cast(pl.Int64).max()
-            assert isinstance(top, int)
-            connection.highest = max(connection.highest, top)
-            self._furthest = max(self._furthest, connection.progress(self.disorder))
-        if self.rules.until is not None and tuples.height:
-            tuples = tuples.filter(tuples[self.time].to_physical().cast(pl.Int64) < self.rules.until)
-        self._rows.append(tuples)
-        self._late.append(late)
-        self.account["late"] += late.height
-        self._waiting_rows += rows.height
-        self._is_changed = True
-
     def _through(self) -> int:
         """Through which time everything has come."""
         now, idle = self._now(), self.rules.idle
         awake = [one for one in (*self.open, *self.lost) if now - one.heard < idle]
         if self._appeared < self.rules.senders and now - self._began < idle:
             return self.spool.through
-        through = min((one.progress(self.disorder) for one in awake), default=self._furthest)
-        return max(self.spool.through, through)
+        return min((one.progress(self.disorder) for one in awake), default=self._furthest)
 
     def _is_end(self) -> bool:
         rules = self.rules
@@ -297,6 +198,10 @@ class Spooler:
             return True
         is_awaited = any(one.is_sender for one in self.open) or self.lost
         return self.account["ended"] >= rules.senders and not is_awaited
+
+    def _trouble(self, now: float) -> str | None:
+        gone = next((one for one in self.lost if now - one.heard >= self.rules.wait), None)
+        return None if gone is None else self._lost_message(gone)
 
     def _finish(self, connection: Connection) -> None:
         """Set aside what is left of a last line."""
@@ -309,7 +214,7 @@ class Spooler:
             connection.first = b""
         if cut := connection.reader.finish():
             self.account["cut"] += len(cut)
-            self._set_aside(cut)
+            self.set_aside(cut)
 
     def _count_end(self, connection: Connection) -> None:
         if not connection.is_sender:
@@ -330,24 +235,6 @@ class Spooler:
             known[connection.sender] = known.get(connection.sender, 0) + lines
             self.account["total"] += lines
             self._is_changed = True
-
-    def _set_aside(self, rejects: list[Reject]) -> None:
-        if rejects:
-            self.rejects.add(rejects)
-            self.account["rejected"] += len(rejects)
-            self.account["reject bytes"] = self.rejects.size
-            self._is_changed = True
-
-    def _write(self, through: int) -> None:
-        rows = pl.concat(self._rows) if self._rows else self.form.schema.empty()
-        late = pl.concat(self._late) if self._late else self.form.schema.empty()
-        rows = rows.sort(self.time, maintain_order=True)
-        times = rows[self.time].to_physical().cast(pl.Int64)
-        low, high = (int(times[0]), int(times[-1])) if rows.height else (END, BEGIN)
-        table: pa.Table = pl.concat([rows, late]).to_arrow(compat_level=pl.CompatLevel.oldest())
-        self.spool.account = self.account
-        self.spool.write(table, through, low=low, high=high, late=late.height)
-        self._rows, self._late, self._waiting_rows, self._is_changed = [], [], 0, False
 
     def _lost_message(self, lost: Connection) -> str:
         lines = lost.reader.lines if lost.reader else 0

@@ -30,20 +30,26 @@ class AppendedSink(Sink):
 
     def bind(self, output: str, stream: Stream, folder: Path) -> Sink:
         """Cut the files back to where the run goes on."""
-        self.files.open(folder / "sinks" / output)
+        commits = folder.parent / "spark" / "commits"
+        self.files.open(folder / "sinks" / output, began=commits.is_dir() and any(commits.iterdir()))
         return self
 
     @abstractmethod
     def write_lines(self, delivery: Delivery, file: BinaryIO) -> None:
         """Write the tuples of a delivery as lines. Runs in a task."""
 
-    def write(self, delivery: Delivery) -> None:
+    def write(self, delivery: Delivery) -> str | None:
         """Write the part of a slot, if there is anything to write; a step that is run again writes the same."""
         if not len(delivery.train):
-            return
+            return None
         part = self.files.part(self.kind, delivery.step, delivery.slot)
         with writing(part):
             put_in_place(part, lambda file: self.write_lines(delivery, file))
+        return part.name
+
+    def receive(self, step: int, receipt: str) -> None:
+        """Know of a part that a task wrote."""
+        self.files.receive(step, receipt)
 
     def commit(self, step: int) -> None:
         """Append the parts of the step, all outputs that share the files together."""

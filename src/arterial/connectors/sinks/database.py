@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from arterial.connectors.options import quoted
 from arterial.connectors.sinks.driver import DriverSink
 from arterial.errors import RunError
 from arterial.network.box import Stream
@@ -156,11 +157,6 @@ class DatabaseSink(DriverSink):
     @property
     def _where(self) -> str:
         return f"output {self.output!r}: {self.place}, table {self.table!r}"
-
-
-def quoted(name: str) -> str:
-    """A name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:

@@ -13,7 +13,8 @@ from arterial.connectors.sink import Delivery, Sink
 from arterial.connectors.sinks.owner import run_number
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
-from arterial.storage.place import put_in_place
+from arterial.storage.damage import read_json
+from arterial.storage.place import make_folder, put_in_place
 
 JOURNAL = "journal.json"
 
@@ -39,7 +40,7 @@ class DriverSink(Sink):
         self.run = run_number(folder)
         self._journal = folder / "sinks" / output / JOURNAL
         if self._journal.exists():
-            self.step = json.loads(self._journal.read_text())["step"]
+            self.step = read_json(self._journal)["step"]
         return self
 
     def write(self, delivery: Delivery) -> None:
@@ -60,7 +61,7 @@ class DriverSink(Sink):
 
     def note(self, step: int) -> None:
         """Keep in the checkpoint that this step and all before it are out."""
-        self._journal.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self._journal.parent)
         put_in_place(self._journal, json.dumps({"step": step}))
         self.step = step
 

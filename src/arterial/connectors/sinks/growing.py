@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +16,8 @@ from arterial.connectors.sinks.owner import claim, owner_of
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
-from arterial.storage.appended import JOURNAL, AppendedFiles, writing
+from arterial.storage.appended import JOURNAL, AppendedFiles, append_to, writing
+from arterial.storage.place import make_folder
 
 FORMATS = ("csv", "jsonl")
 
@@ -45,15 +47,15 @@ class GrowingSink(AppendedSink):
     def bind(self, output: str, stream: Stream, folder: Path) -> GrowingSink:
         """Cut the file back to where the run goes on; begin a new one with its header."""
         with writing(self._path):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._path.parent)
         began = (folder / "sinks" / output / JOURNAL).exists()
         claim(self._path, folder, output, kept=began and owner_of(self._path) is not None)
         super().bind(output, stream, folder)
         header = stream.schema.empty().write_csv().encode()
-        with writing(self._path), self._path.open("r+b") as file:
+        with writing(self._path):
             if self.format == "csv" and self.files.step < 0:
-                file.write(header)
-            elif self.format == "csv" and file.read(len(header)) != header:
+                append_to(self._path, BytesIO(header))
+            elif self.format == "csv" and not _begins_with(self._path, header):
                 raise RunError(
                     f"output {output!r}: {self._path} begins with other columns than {', '.join(stream.schema.names)}; "
                     "write the changed network's output to another file"
@@ -79,3 +81,8 @@ class GrowingSink(AppendedSink):
     @property
     def _path(self) -> Path:
         return self.files.files["0"]
+
+
+def _begins_with(path: Path, header: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(header)) == header

@@ -10,13 +10,13 @@ import polars.selectors as cs
 
 from arterial.network.schema import Schema, Type
 
-_WRITTEN, _READ = "%Y-%m-%dT%H:%M:%S%.6fZ", "%Y-%m-%dT%H:%M:%S%.fZ"
+TIME_FORMAT, _READ = "%Y-%m-%dT%H:%M:%S%.6fZ", "%Y-%m-%dT%H:%M:%S%.fZ"
 
 
 def write_json_lines(tuples: pl.DataFrame, file: BinaryIO) -> None:
     """Write tuples to an open file."""
     if tuples.height:  # polars writes an empty line for a frame without rows
-        tuples.with_columns(cs.datetime().dt.to_string(_WRITTEN)).write_ndjson(file)
+        tuples.with_columns(cs.datetime().dt.to_string(TIME_FORMAT)).write_ndjson(file)
 
 
 def read_json_lines(source: Path | bytes, schema: Schema) -> pl.DataFrame:

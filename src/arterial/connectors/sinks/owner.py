@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from arterial.errors import RunError
-from arterial.storage.place import put_if_absent, put_in_place
+from arterial.storage.damage import read_json
+from arterial.storage.place import make_folder, put_if_absent, put_in_place
 
 RUN = "run-number"
 
@@ -28,14 +29,14 @@ class Owner:
     def exists(self) -> bool:
         """Whether its checkpoint is still there, so that the run can go on."""
         number = Path(self.checkpoint) / RUN
-        return number.is_file() and number.read_text() == self.run
+        return number.is_file() and number.read_text(errors="replace") == self.run
 
 
 def run_number(folder: Path) -> str:
     """The number of the run whose checkpoint this is; a new one gets a number."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     put_if_absent(folder / RUN, uuid.uuid4().hex)
-    return (folder / RUN).read_text()
+    return (folder / RUN).read_text(errors="replace")
 
 
 def claim(place: Path, folder: Path, output: str, *, kept: bool) -> None:
@@ -55,7 +56,7 @@ def claim(place: Path, folder: Path, output: str, *, kept: bool) -> None:
 
 def owner_of(place: Path) -> Owner | None:
     """Whose a place is. One that was deleted is nobody's."""
-    return Owner(**json.loads(_mark(place).read_text())) if place.exists() and _mark(place).exists() else None
+    return Owner(**read_json(_mark(place))) if place.exists() and _mark(place).exists() else None
 
 
 def foreign(place: Path, output: str, owner: Owner | None) -> RunError:

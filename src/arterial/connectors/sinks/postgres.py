@@ -1,8 +1,7 @@
-"""A table of a PostgreSQL database, by psycopg (the extra `postgres`)."""
+"""A table of a PostgreSQL database as a sink."""
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from arterial.connectors.sinks.database import Column, DatabaseSink, quoted
-from arterial.errors import MachineError, RunError
+from arterial.connectors.options import quoted
+from arterial.connectors.postgres import Postgres, qualified
+from arterial.connectors.sinks.database import Column, DatabaseSink
+from arterial.errors import ArterialError, RunError
 from arterial.network.schema import Type
 
 if TYPE_CHECKING:
@@ -41,24 +42,26 @@ class PostgresSink(DatabaseSink):
     }
 
     def __init__(
-        self, connection: Mapping[str, Any], table: str = "", key: Sequence[str] = (), password_env: str = ""
+        self,
+        connection: Mapping[str, Any] | Postgres,
+        table: str = "",
+        key: Sequence[str] = (),
+        password_env: str = "",
     ) -> None:
         super().__init__(table, key)
-        self.connection = {name: value for name, value in connection.items() if name != "password"}
-        self._given_password, self.password_env = str(connection.get("password", "")), password_env
+        self.server = connection if isinstance(connection, Postgres) else Postgres(connection, password_env)
 
     @property
     def place(self) -> str:
         """Server and database."""
-        host, port = self.connection.get("host", "localhost"), self.connection.get("port", 5432)
-        return f"PostgreSQL at {host}:{port}, database {self.connection.get('dbname', '')!r}"
+        return self.server.place
 
     def columns(self, db: psycopg.Connection[Any]) -> dict[str, Column]:
         """The columns of the table."""
         rows = db.execute(
             b"SELECT attname, format_type(atttypid, NULL), attnotnull AND NOT atthasdef AND attidentity = '' "
             b"FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
-            [_qualified(self.table)],
+            [qualified(self.table)],
         ).fetchall()
         return {name: Column(kind, required) for name, kind, required in rows}
 
@@ -68,7 +71,7 @@ class PostgresSink(DatabaseSink):
             b"SELECT array_agg(attname::text) FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = "
             b"ANY(indkey) WHERE indrelid = to_regclass(%s) AND indisunique AND indpred IS NULL AND indexprs IS NULL "
             b"GROUP BY indexrelid",
-            [_qualified(self.table)],
+            [qualified(self.table)],
         ).fetchall()
         return [set(names) for (names,) in rows]
 
@@ -93,21 +96,19 @@ class PostgresSink(DatabaseSink):
 
         The server may have committed the lost one: `_put_once` sees that in the table of steps.
         """
-        try:
-            import psycopg
-        except ImportError:
-            raise MachineError(
-                f"output {self.output!r}: PostgreSQL needs the package psycopg: pip install 'arterial[postgres]'"
-            ) from None
         for attempt in range(1, attempts + 1):
             try:
-                with self._connect() as db:
+                with self.server.connect(self._where) as db:
                     work(db)
                 return
-            except psycopg.Error as fault:
+            except ArterialError:
+                raise
+            except Exception as fault:
+                import psycopg
+
                 if not isinstance(fault, psycopg.OperationalError) or attempt == attempts:
                     raise RunError(
-                        f"{self._where}: {self._without_password(str(fault).strip())}. Nothing is lost: fix it, then "
+                        f"{self._where}: {self.server.reason(fault)}. Nothing is lost: fix it, then "
                         "start again with the same checkpoint"
                     ) from None
             time.sleep(random.uniform(0.5, 1.0) * 2**attempt / 4)
@@ -115,26 +116,4 @@ class PostgresSink(DatabaseSink):
     @property
     def quoted_table(self) -> str:
         """The table as SQL writes it."""
-        return _qualified(self.table)
-
-    def _connect(self) -> psycopg.Connection[Any]:
-        import psycopg
-
-        given = {"connect_timeout": 10, "application_name": "arterial", **self.connection}
-        if password := self._password():
-            given["password"] = password
-        return psycopg.connect(**given, client_encoding="UTF8", options="-c timezone=UTC -c datestyle=ISO")
-
-    def _password(self) -> str:
-        if self.password_env and self.password_env not in os.environ:
-            raise RunError(f"{self._where}: the environment variable {self.password_env} (password_env) is not set")
-        return self._given_password or os.environ.get(self.password_env, "")
-
-    def _without_password(self, text: str) -> str:
-        for secret in (self._given_password, *map(os.environ.get, ("PGPASSWORD", self.password_env))):
-            text = text.replace(secret, "***") if secret else text
-        return text
-
-
-def _qualified(table: str) -> str:
-    return ".".join(map(quoted, table.split(".", 1)))
+        return qualified(self.table)

@@ -11,7 +11,8 @@ from typing import ClassVar
 import polars as pl
 import polars.selectors as cs
 
-from arterial.connectors.sinks.database import Column, DatabaseSink, quoted
+from arterial.connectors.options import quoted
+from arterial.connectors.sinks.database import Column, DatabaseSink
 from arterial.errors import RunError
 from arterial.network.schema import Type
 

@@ -1,27 +1,25 @@
 """The table of a connection point: the stream of an arc, kept for some time, appended to exactly once (Aurora §2.2).
 
-One Parquet file for each step and slot, sorted by the storage key, its name with the time of its last tuple. So what is
-older than the retention is found, and removed, without opening a file.
+Tasks write a Parquet file for each step and slot; the driver lets them count when the step is committed. How the table
+is laid out, merged and read is in `connectors.points`.
 """
 
 from __future__ import annotations
 
-import os
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from arterial.connectors.points.contents import Point, begin_point, read_contents
+from arterial.connectors.points.files import numbered, part_name, read_files, write_table_file
+from arterial.connectors.points.keeper import Keeper
 from arterial.connectors.sink import Delivery, Sink
-from arterial.connectors.sinks.files import put_tuples
 from arterial.errors import RunError
 from arterial.network.box import Stream
-from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, END
-from arterial.storage.place import remove
-
-_NAME = re.compile(r"part-(\d+)-(\d+)-(-?\d+)\.parquet")
+from arterial.storage.place import make_folder
 
 
 @dataclass(frozen=True)
@@ -31,38 +29,60 @@ class TableSink(Sink):
     folder: str | Path
     retention: int
     storage_key: tuple[str, ...] = ()
-    schema: Schema | None = None
-    time: str = ""
+    point: Point | None = None
+    keeper: Keeper | None = field(default=None, compare=False, repr=False)
+    """Only on the driver."""
 
     def bind(self, output: str, stream: Stream, folder: Path) -> TableSink:
-        """Make the folder."""
+        """Make the folder, and go on from what is there."""
         own = Path(self.folder).absolute()
         try:
-            own.mkdir(parents=True, exist_ok=True)
+            make_folder(own)
+            point = begin_point(own, output, stream, self.storage_key, self.retention)
+            return replace(self, folder=own, point=point, keeper=Keeper(own, point))
         except OSError as trouble:
-            raise RunError(f"connection point {output!r}: cannot make {own}: {trouble.strerror}") from None
-        return replace(self, folder=own, schema=stream.schema, time=stream.time)
+            raise RunError(f"connection point {output!r}: cannot write to {own}: {trouble.strerror}") from None
 
-    def write(self, delivery: Delivery) -> None:
-        """Append the step's tuples, and remove what is too old by now."""
-        train, folder = delivery.train, Path(self.folder)
-        if len(train):
-            latest = int(train.tuples[self.time].to_physical().max())  # type: ignore[arg-type]
-            name = f"part-{delivery.step:09d}-{delivery.slot:03d}-{latest}.parquet"
-            tuples = train.tuples.sort(self.storage_key, maintain_order=True) if self.storage_key else train.tuples
-            put_tuples(folder / name, tuples, "parquet")
-        if train.through not in (BEGIN, END):
-            self._prune(delivery.slot, train.through - self.retention)
+    def write(self, delivery: Delivery) -> str:
+        """Write the part of a step and slot; an empty one too, since it says how far the stream is complete."""
+        assert self.point is not None
+        train, path = delivery.train, Path(self.folder) / part_name(delivery.step, delivery.slot)
+        tuples = numbered(train.tuples, delivery.step, delivery.slot)
+        try:
+            write_table_file(path, tuples, self.point.time, self.storage_key, train.through)
+        except OSError as trouble:
+            raise RunError(
+                f"cannot write {path}: {trouble.strerror or trouble}. Nothing is lost: make room or fix the folder, "
+                "then start again with the same checkpoint."
+            ) from None
+        return path.name
+
+    def receive(self, step: int, receipt: str) -> None:
+        """Know of a part that a task wrote."""
+        if self.keeper is not None:
+            self.keeper.receive(step, receipt)
+
+    def commit(self, step: int) -> None:
+        """Let the parts of the step count, and drop what is too old by now."""
+        if self.keeper is not None:
+            self.keeper.commit(step)
+
+    def finish(self) -> None:
+        """Leave nothing behind that does not count."""
+        if self.keeper is not None:
+            self.keeper.finish()
 
     def read(self) -> pl.DataFrame:
         """All tuples that are kept, by time."""
-        assert self.schema is not None
-        paths = sorted(path for path in Path(self.folder).iterdir() if _NAME.fullmatch(path.name))
-        frames = [pl.read_parquet(path) for path in paths]
-        return pl.concat(frames).sort(self.time, maintain_order=True) if frames else self.schema.empty()
+        assert self.point is not None
+        schema = self.point.schema
+        while True:
+            contents = read_contents(Path(self.folder))
+            try:
+                read = read_files(Path(self.folder), contents.files, self.point.time, BEGIN, END, schema.names)
+            except FileNotFoundError:  # it no longer counts; what does is in the contents now
+                continue
+            return read.tuples if read.tuples.columns else schema.empty()
 
-    def _prune(self, slot: int, oldest: int) -> None:
-        for entry in os.scandir(self.folder):
-            found = _NAME.fullmatch(entry.name)
-            if found and int(found.group(2)) == slot and int(found.group(3)) < oldest:
-                remove(Path(entry.path))
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "keeper": None}

@@ -22,7 +22,8 @@ from arterial.connectors.sinks.driver import DriverSink
 from arterial.connectors.sinks.json_lines import write_json_lines
 from arterial.errors import RunError
 from arterial.network.box import Stream
-from arterial.storage.appended import writing
+from arterial.storage.appended import append_to, writing
+from arterial.storage.place import make_folder
 
 SHAPES = ("array", "object")
 LONGEST_WAIT_SECONDS = 60.0
@@ -99,7 +100,7 @@ class WebhookSink(DriverSink):
             self.dead_letters = folder / "sinks" / output / "dead-letters.jsonl"
         with writing(self.dead_letters):
             self.dead_letters = self.dead_letters.absolute()
-            self.dead_letters.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.dead_letters.parent)
         return self
 
     def put(self, step: int, tuples: pl.DataFrame) -> None:
@@ -135,8 +136,8 @@ class WebhookSink(DriverSink):
                 time.sleep(max(min(reply.wait, LONGEST_WAIT_SECONDS), random.uniform(longest / 2, longest)))
         letter = {"key": key, "attempts": attempt, "status": reply.status, "reason": reply.text}
         line = json.dumps(letter).encode()[:-1] + b', "body": ' + body + b"}\n"
-        with writing(self.dead_letters), self.dead_letters.open("ab") as file:
-            file.write(line)
+        with writing(self.dead_letters):
+            append_to(self.dead_letters, BytesIO(line))
         if not self._reported:
             self._reported = True
             said = f"{self._where}: {reply.status or ''} {reply.text}".rstrip()

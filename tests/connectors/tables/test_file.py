@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +70,16 @@ def test_a_change_holds_from_the_first_instant_that_was_not_read(tmp_path: Path)
     steps.append(source.plan(steps[-1], Ask(101.0, 10, 50)))
     assert (steps[-1].through, all_of(source, *steps[-2:])) == (50, [])
     path.write_text("place,zone\na,1\nb,7\nd,4\n")
-    assert source.plan(steps[-1], Ask(105.0, 10, 50)) == steps[-1]  # it is not time to look yet
+    assert source.plan(steps[-1], Ask(105.0, 10, 50)) == steps[-1]  # it was not looked at yet
+    source.look()
     steps.append(source.plan(steps[-1], Ask(111.0, 10, 60)))
     expected = [("b", False, 7, 51), ("c", True, 3, 51), ("d", False, 4, 51)]
     assert (steps[-1].through, all_of(source, *steps[-2:])) == (60, expected)
     path.write_text("place,zone\na,oops\n")  # cannot be read: the old rows hold
+    source.look()
     assert source.plan(steps[-1], Ask(130.0, 10, 60)) == steps[-1]
     path.unlink()
+    source.look()
     assert source.plan(steps[-1], Ask(150.0, 10, 60)) == steps[-1]
     assert all_of(source, *steps[-2:]) == expected  # a step that is run again loads what it loaded
     path.write_text("place,zone\na,1\nb,7\nd,4\n")
@@ -84,20 +88,98 @@ def test_a_change_holds_from_the_first_instant_that_was_not_read(tmp_path: Path)
     assert again.plan(steps[-1], Ask(300.0, 10, END)).through == END
 
 
+class Waits(art.MemorySource):
+    """Three trains of which the second comes when the table was written again and has been looked at."""
+
+    def __init__(self, trains: list[art.Train], rewrite: Callable[[], None], looked: Callable[[], bool]) -> None:
+        super().__init__(trains)
+        self.rewrite, self.looked, self.wrote = rewrite, looked, False
+
+    def plan(self, before: Progress, ask: Ask) -> Progress:
+        if before.position["train"] == 1:
+            if not self.wrote:
+                self.rewrite()
+                self.wrote = True
+            if not self.looked():
+                return before
+        return super().plan(before, ask)
+
+
+TRAINS = [art.Train(pl.DataFrame({"time": [t], "place": ["a"]}), t) for t in (1, 2, 3)]
+
+
 def test_a_run_sees_the_change(tmp_path: Path) -> None:
     path = tmp_path / "places.csv"
     path.write_text("place,zone\na,1\n")
+    looks: list[int] = []
 
-    class Slow(art.MemorySource):
-        def plan(self, before: Progress, ask: Ask) -> Progress:
-            if before.position["train"] == 1:
-                path.write_text("place,zone\na,22\n")
-            return super().plan(before, ask)
+    class Counted(art.FileTable):
+        def load(self, schema: Schema) -> pl.DataFrame:
+            rows = super().load(schema)
+            looks.extend(rows["zone"])
+            return rows
 
-    trains = [art.Train(pl.DataFrame({"time": [t], "place": ["a"]}), t) for t in (1, 2, 3)]
-    table = art.FileTable(path=path, refresh="1 us")
-    out = art.collect(network(), reports=Slow(trains), places=table)["out"]
+        def mark(self) -> object:
+            looks.append(-1)
+            return super().mark()
+
+    # The third look at the mark after the rows were read is that of the next round: the new rows are kept by then.
+    reports = Waits(TRAINS, lambda: put(path, "place,zone\na,22\n"), lambda: 22 in looks and looks[-2:] == [-1, -1])
+    out = art.collect(network(), reports=reports, places=Counted(path=path, refresh="1 ms"))["out"]
     assert out.sort("time")["zone"].to_list() == [1, 22, 22]
+
+
+def put(path: Path, text: str) -> None:
+    (path.parent / "draft").write_text(text)
+    (path.parent / "draft").replace(path)
+
+
+def test_a_look_that_fails_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "places.csv"
+    path.write_text("place,zone\na,1\n")
+
+    def failed() -> bool:
+        return "could not be read again" in "".join(said) or bool(said.append(capsys.readouterr().err))
+
+    said: list[str] = []
+    reports = Waits(TRAINS, lambda: put(path, "place,zone\na,oops\n"), failed)
+    with pytest.warns(UserWarning, match=r"source 'places': \d+ look\(s\) at it failed, .* rows loaded before held"):
+        out = art.collect(network(), reports=reports, places=art.FileTable(path, refresh="1 ms"))["out"]
+    assert out.sort("time")["zone"].to_list() == [1, 1, 1]
+    text = "".join(said) + capsys.readouterr().err
+    assert text.count("could not be read again") == 1, "said once, not every millisecond"
+    assert "zone is 'oops', expected int64. The rows loaded at " in text
+
+
+def test_it_says_when_it_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "places.csv"
+    path.write_text("place,zone\na,1\n")
+    source = bound(path, tmp_path)
+    assert source.notices == ()
+    path.unlink()
+    source.look()
+    source.look()
+    path.write_text("place,zone\na,2\n")
+    source.look()
+    first, second = capsys.readouterr().err.splitlines()
+    assert "it could not be read again: " in first
+    assert second == "source 'places': it can be read again"
+    assert "2 look(s)" in source.notices[0]
+    assert source.notices[0].endswith("it was read again since")
+
+
+def test_old_versions_are_removed(tmp_path: Path) -> None:
+    path = tmp_path / "places.csv"
+    steps = []
+    for number in range(6):
+        path.write_text(f"place,zone\na,{number}\n")
+        if not steps:
+            source = bound(path, tmp_path)
+            steps.append(source.begin())
+        source.look()
+        steps.append(source.plan(steps[-1], Ask(0.0, 10, number)))
+        assert [row[2] for row in all_of(source, *steps[-2:])] == [number]
+    assert len(list((tmp_path / "sources" / "places").glob("version-*"))) == 2
 
 
 @pytest.mark.parametrize(
