@@ -40,3 +40,20 @@ def test_a_wish_is_a_file(tmp_path: Path) -> None:
         control.read_control(tmp_path)
     with pytest.raises(RunError, match="no checkpoint"):
         control.pause(tmp_path / "none")
+
+
+def test_a_run_that_takes_no_commands_says_why(tmp_path: Path) -> None:
+    control.refuse_commands(tmp_path, "its source is a DataFrame")
+    for command in (control.pause, control.resume, control.step, control.stop):
+        with pytest.raises(RunError, match="its source is a DataFrame"):
+            command(tmp_path)
+    control.refuse_commands(tmp_path, "")
+    assert control.pause(tmp_path).paused
+
+
+def test_what_arcs_of_a_version_begin_with(tmp_path: Path) -> None:
+    control.begin_with(tmp_path, 2, {"a.out → b.in": "a"})
+    control.begin_with(tmp_path, 3, {})
+    assert control.begin_with(tmp_path, 4, {"a.out → c.in": "a"}).history.keys() == {"2", "4"}
+    assert control.begin_with(tmp_path, 4, {}).history.keys() == {"2"}
+    assert control.begin_with(tmp_path, 200, {}).history == {}

@@ -34,6 +34,7 @@ from arterial.engine.transport.rows import (
     to_rows,
 )
 from arterial.engine.transport.shipments import Shipment
+from arterial.figures.steering import Drop, Steering
 from arterial.network.network import NetworkValue
 from arterial.network.train import END, Train
 from arterial.storage.shared_memory import MemoryFolder
@@ -63,16 +64,18 @@ def _reports(count: int) -> pl.DataFrame:
 
 
 def _work(memory: str) -> Work:
-    return Work("run", compile_network(_network(), 2), {}, {}, FAIL, rejects="", chunks="", memory=memory)
+    return Work("run", compile_network(_network(), 2), {}, {}, FAIL, folder="", memory=memory)
 
 
 def _shipment(work: Work, count: int) -> Shipment:
     (number,) = work.channels
-    return Shipment(4, 0, 1.5, (Parcel(number, 0, 1, Train(_reports(count), 99)),), 3)
+    return Shipment(
+        4, 0, 1.5, (Parcel(number, 0, 1, Train(_reports(count), 99)),), Steering(3, shed={"a.out → b.in": Drop(0.5)})
+    )
 
 
 def _check(got: Shipment, expected: Shipment) -> None:
-    assert (got.step, got.level, got.born, got.version) == (4, 0, 1.5, 3)
+    assert (got.step, got.level, got.born, got.steering) == (4, 0, 1.5, expected.steering)
     assert got.parcels[0].train.through == 99
     assert got.parcels[0].train.tuples.equals(expected.parcels[0].train.tuples)
 

@@ -21,7 +21,7 @@ from arterial.network.box import Box
 from arterial.network.network import NetworkValue
 from arterial.network.state import State
 from arterial.network.train import Train
-from arterial.storage.place import put_in_place
+from arterial.storage.place import put_in_place, remove
 
 FAIL = "fail"
 SET_ASIDE = "set aside"
@@ -81,6 +81,20 @@ def process_guarded(
             overlay.commit()
             return outputs
     raise BoxFailedError(network.name, Reject(box.name, "", f"it failed on {MOST_REJECTS} tuples of one train", None))
+
+
+MOST_REJECT_BYTES = 256 << 20
+"""So much is kept of tuples that were set aside; of more, the oldest steps' are removed."""
+
+
+def trim_rejects(folder: Path, most: int = MOST_REJECT_BYTES) -> None:
+    """Remove the oldest files of tuples that were set aside until the rest is small enough."""
+    files = sorted(folder.glob("part-*.jsonl"), reverse=True)
+    kept = 0
+    for path in files:
+        kept += path.stat().st_size
+        if kept > most and path != files[0]:
+            remove(path)
 
 
 def write_rejects(folder: Path, step: int, level: int, slot: int, rejects: Sequence[Reject]) -> None:

@@ -10,12 +10,15 @@ from typing import Any
 
 import polars as pl
 
+from arterial.engine.host.arc_steering import ArcOutcome, StepSteering
 from arterial.engine.host.failures import FAIL, Reject
 from arterial.engine.host.level import Counts, Outcome, run_level
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.plan.plan import HEAD, Plan
+from arterial.engine.plan.successor import born_in, check_successor, owners
 from arterial.engine.state.chunks import pack_chunk, unpack_chunk
 from arterial.engine.transport.parcels import Parcel
+from arterial.figures.steering import Steering
 from arterial.network.keys.slots import pieces, split
 from arterial.network.network import NetworkValue, Port
 from arterial.network.state import Chunk, MemoryState
@@ -42,26 +45,34 @@ class InProcess:
         ordered_sources: Iterable[str] = (),
         split_sources: Iterable[str] = (),
     ) -> None:
-        if isinstance(network, NetworkValue):
-            waits = {box.name for box in network.boxes if not box.inputs} - {*ordered_sources, *split_sources}
-            network = compile_network(network, shards, in_arrival_order=waits, split_sources=split_sources)
-        self.plan: Plan = network
+        self._ordered, self._split = frozenset([*ordered_sources, *split_sources]), frozenset(split_sources)
+        self.plan = network if isinstance(network, Plan) else self._compiled(network, shards)
+        self.version, self._born, self._levels = 1, dict[str, int](), len(self.plan.levels)
+        self._owners = owners(self.plan, self._born)
         self.policy = policy
         self.rejects: list[Reject] = []
         self.counts: dict[str, Counts] = {}
+        self.passed: list[ArcOutcome] = []
+        """What became of tuples on steered arcs in the last step, by level and slot."""
+        self._steps = 0
         self._states: dict[tuple[int, str], MemoryState] = {}
         self._other_memos: dict[tuple[int, str], dict[str, Any]] = {}
 
-    def step(self, trains: Mapping[str, Train]) -> dict[str, Train]:
+    def step(self, trains: Mapping[str, Train], steering: Steering | None = None) -> dict[str, Train]:
         """Run one train of each source through the network; the trains that arrived at outputs, by their names."""
-        outcomes = self.step_by_slot({name: self._cut(name, train) for name, train in trains.items()})
-        return self._gather([outcome for level in outcomes for outcome in level])
+        self._steps += 1
+        steered = StepSteering(self._steps, steering or Steering())
+        outcomes = self.step_by_slot({name: self._cut(name, train) for name, train in trains.items()}, steered)
+        self.passed = [outcome.passed for level in outcomes for outcome in level]
+        return self.gather(outcomes)
 
-    def step_by_slot(self, reads: Mapping[str, Sequence[Iterable[Train]]]) -> list[list[Outcome]]:
+    def step_by_slot(
+        self, reads: Mapping[str, Sequence[Iterable[Train]]], steered: StepSteering | None = None
+    ) -> list[list[Outcome]]:
         """Run one step on what each slot reads of each source; what came of it, by level and slot, the head first."""
         slots, splits = range(self.plan.shards), self.plan.split_sources
         whole = {name: parts for name, parts in reads.items() if name not in splits}
-        outcomes = [[self._run(HEAD, slot, [], _of_slot(whole, slot)) for slot in slots]]
+        outcomes = [[self._run(HEAD, slot, [], _of_slot(whole, slot), steered) for slot in slots]]
         parcels = [parcel for outcome in outcomes[0] for parcel in outcome.parcels]
         for level in self.plan.levels:
             numbers = {channel.number for channel in level.arrivals}
@@ -69,7 +80,7 @@ class InProcess:
             outcomes.append([])
             for slot in slots:
                 arrived = [p for p in parcels if p.receiver == slot and p.channel in numbers]
-                outcomes[-1].append(self._run(level.number, slot, arrived, _of_slot(split, slot)))
+                outcomes[-1].append(self._run(level.number, slot, arrived, _of_slot(split, slot), steered))
             parcels += [parcel for outcome in outcomes[-1] for parcel in outcome.parcels]
         return outcomes
 
@@ -80,6 +91,16 @@ class InProcess:
             for name, train in self.step(step).items():
                 parts.setdefault(name, []).append(train.tuples)
         return {name: pl.concat(frames) for name, frames in parts.items()}
+
+    def replace(self, network: NetworkValue | Plan) -> None:
+        """Let another version of the network take over; its boxes keep their state by name."""
+        plan = network if isinstance(network, Plan) else self._compiled(network, self.plan.shards)
+        check_successor(self.plan, plan, self._levels)
+        self.version += 1
+        self._born = born_in(self.version, self.plan.network, plan.network, self._born)
+        self.plan, self._owners = plan, owners(plan, self._born)
+        kept = set(self._owners.values())
+        self._states = {key: state for key, state in self._states.items() if key[1] in kept}
 
     def restart(self) -> None:
         """Go on as after a restart: of the state only the chunks survive, as bytes."""
@@ -100,25 +121,48 @@ class InProcess:
         slot, box, table, key = name
         return self._states[slot, box].get(table, key) if (slot, box) in self._states else None
 
+    def chunks(self) -> dict[ChunkName, Chunk]:
+        """The whole state."""
+        states = self._states.items()
+        return {(slot, box, *name): chunk for (slot, box), state in states for name, chunk in state.chunks.items()}
+
+    def restore(self, chunks: Mapping[ChunkName, Chunk]) -> None:
+        """Go on with a state that was kept."""
+        self._states = {}
+        for (slot, box, table, key), chunk in chunks.items():
+            self._states.setdefault((slot, box), MemoryState()).chunks[table, key] = chunk
+
     def _go_on_with(self, memos: Mapping[tuple[int, str], dict[str, Any]]) -> None:
         for key, old in self._states.items():
             state = self._states[key] = MemoryState(memos.get(key))
             state.chunks = {name: unpack_chunk(b"".join(pack_chunk(chunk))) for name, chunk in old.chunks.items()}
+
+    def _compiled(self, network: NetworkValue, shards: int) -> Plan:
+        waits = {box.name for box in network.boxes if not box.inputs} - self._ordered
+        return compile_network(network, shards, in_arrival_order=waits, split_sources=self._split)
 
     def _cut(self, source: str, train: Train) -> list[list[Train]]:
         key = self.plan.source_keys[source] if source in self.plan.split_sources else None
         parts = split(train.tuples, key, self.plan.shards) if key else pieces(train.tuples, self.plan.shards)
         return [[Train(part, train.through)] for part in parts]
 
-    def _run(self, level: int, slot: int, arrived: list[Parcel], sources: Mapping[str, Iterable[Train]]) -> Outcome:
+    def _run(
+        self,
+        level: int,
+        slot: int,
+        arrived: list[Parcel],
+        sources: Mapping[str, Iterable[Train]],
+        steered: StepSteering | None,
+    ) -> Outcome:
         def state(box: str) -> MemoryState:
-            return self._states.setdefault((slot, box), MemoryState())
+            return self._states.setdefault((slot, self._owners[box]), MemoryState())
 
-        return run_level(self.plan, level, slot, arrived, state, sources=sources, policy=self.policy)
+        return run_level(self.plan, level, slot, arrived, state, sources=sources, policy=self.policy, steered=steered)
 
-    def _gather(self, outcomes: list[Outcome]) -> dict[str, Train]:
+    def gather(self, outcomes: Sequence[Sequence[Outcome]]) -> dict[str, Train]:
+        """What came of a step, as one train for each output."""
         gathered: dict[str, list[Train]] = {}
-        for outcome in outcomes:
+        for outcome in (outcome for level in outcomes for outcome in level):
             self.rejects += outcome.rejects
             for name, counts in outcome.counts.items():
                 self.counts.setdefault(name, Counts()).add(counts)

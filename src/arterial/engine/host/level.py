@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from arterial.engine.host.arc_steering import ArcOutcome, ArcSteering, StepSteering
 from arterial.engine.host.failures import FAIL, Reject, process_guarded
 from arterial.engine.plan.compile import RAW, raw_port
 from arterial.engine.plan.plan import Channel, Plan, Superbox, Where
 from arterial.engine.transport.parcels import Parcel, receive, send
 from arterial.network.box import Box
-from arterial.network.network import Port
+from arterial.network.network import Arc, Port
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train, coupled
 
@@ -56,6 +57,10 @@ class Outcome:
     """The trains that arrived at outputs and at boxes that keep tuples, by the name of the box."""
     counts: dict[str, Counts] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
+    passed: ArcOutcome = field(default_factory=ArcOutcome)
+    """What became of tuples on arcs that are steered."""
+    seconds: float = 0.0
+    """How long it took, from the first box to the last."""
 
 
 def run_level(
@@ -67,14 +72,17 @@ def run_level(
     *,
     sources: Mapping[str, Iterable[Train]] | None = None,
     policy: str = FAIL,
+    steered: StepSteering | None = None,
 ) -> Outcome:
-    """Run all superboxes of a level in one slot, on the parcels that arrived there.
+    """Run all superboxes of a level in one slot, on the parcels that arrived there, as the step is `steered`.
 
     `sources` are the trains of the sources that are read here: pieces in the head (level -1), which gets no parcels,
     and what belongs to this slot in level 0. A source may give several, one after the other.
     """
+    began = time.perf_counter()
     level, sources = plan.level(number), sources or {}
-    outcome = Outcome()
+    arcs = ArcSteering(plan, number, slot, steered or StepSteering(), states)
+    outcome = Outcome(passed=arcs.passed)
     arrived = _arrived(plan, number, slot, parcels, states)
     leaving = {channel.begin for channel in level.departures}
     departed: dict[Port, list[Train]] = {
@@ -87,13 +95,15 @@ def run_level(
         for entering in _entering(plan, superbox, sources):
             trains: Trains = dict(arrived.items())
             for box in superbox.boxes:
-                _run_box(plan, box, trains, states, entering, outcome, delivered, policy)
+                _run_box(plan, box, trains, states, entering, outcome, delivered, policy, arcs)
             for port in leaving & trains.keys():
                 departed.setdefault(port, []).append(trains[port])
     for channel in level.departures:
         if channel.begin in departed:
-            outcome.parcels += send(channel, slot, plan.shards, coupled(departed[channel.begin]))
+            leaves = arcs.depart(channel, coupled(departed[channel.begin]))
+            outcome.parcels += send(channel, slot, plan.shards, leaves)
     outcome.deliveries = {name: coupled(trains) for name, trains in delivered.items()}
+    outcome.seconds = time.perf_counter() - began
     return outcome
 
 
@@ -131,8 +141,7 @@ def _arrived(plan: Plan, number: int, slot: int, parcels: Iterable[Parcel], stat
             raise AssertionError(
                 f"slot {slot} of level {number}: {channel.begin} came from {[p.sender for p in got]}, not {expected}"
             )
-        waits = f"{channel.begin}→{number}{channel.route}{','.join(channel.columns)}"
-        trains[channel.number] = receive(channel, got, states(waits))
+        trains[channel.number] = receive(channel, got, states(channel.waits))
     return trains
 
 
@@ -150,6 +159,7 @@ def _run_box(
     outcome: Outcome,
     delivered: dict[str, list[Train]],
     policy: str,
+    arcs: ArcSteering,
 ) -> None:
     counts = Counts()
 
@@ -160,7 +170,10 @@ def _run_box(
     if not box.inputs:
         inputs = {ORDERED: entering[box.name]} if box.name in entering else {ARRIVALS: arrived(raw_port(box.name))}
     else:
-        inputs = {port: arrived(begin) for port, begin in plan.network.arrivals(box).items()}
+        inputs = {
+            port: arcs.arrive(Arc(begin, Port(box.name, port)), arrived(begin))
+            for port, begin in plan.network.arrivals(box).items()
+        }
     counts.tuples_in = {port: len(train) for port, train in inputs.items()}
     if box.name in plan.delivering:
         delivered.setdefault(box.name, []).append(inputs[box.inputs[0]])

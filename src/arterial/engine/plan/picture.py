@@ -26,8 +26,8 @@ def mermaid(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def svg(plan: Plan) -> str:
-    """The network as an SVG picture; dashed arcs are shuffles."""
+def svg(plan: Plan, group: str | None = None) -> str:
+    """The network, or one composed box of it, as an SVG picture; dashed arcs are shuffles."""
     areas = [
         picture.Area(
             superbox.place, tuple(box.name for box in superbox.boxes), _TINTS[(superbox.level + 1) % len(_TINTS)]
@@ -35,7 +35,7 @@ def svg(plan: Plan) -> str:
         for superbox in _superboxes(plan)
     ]
     dashed = {arc for arc in plan.network.arcs if _crosses(plan, arc.begin.box, arc.end.box)}
-    return picture.svg(plan.network, areas, dashed)
+    return picture.svg(plan.network, areas, dashed, group)
 
 
 def _superboxes(plan: Plan) -> list[Superbox]:

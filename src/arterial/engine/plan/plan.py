@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from arterial.network.box import Box, Stream
-from arterial.network.network import NetworkValue, Port
+from arterial.network.network import Arc, NetworkValue, Port
 
 HEAD = -1
 """The level of what runs before the first shuffle: sources that are read in pieces and the stateless boxes behind."""
@@ -55,6 +55,11 @@ class Channel:
     route: Route
     merge: Merge
     columns: tuple[str, ...] = ()
+
+    @property
+    def waits(self) -> str:
+        """The name under which what waits at its end is kept."""
+        return f"{self.begin}→{self.to_level}{self.route}{','.join(self.columns)}"
 
     def senders(self, shards: int, slot: int) -> tuple[int, ...]:
         """The slots whose trains a receiving slot must have before it can go on."""
@@ -149,6 +154,28 @@ class Plan:
     def delivering(self) -> frozenset[str]:
         """The names of the boxes whose input is delivered to a sink: outputs, and boxes that keep tuples."""
         return frozenset(box.name for box in self.network.boxes if not box.outputs or box.keeping is not None)
+
+    @cached_property
+    def arc_names(self) -> Mapping[Port, str]:
+        """The name of each arc, by the port at which it ends."""
+        return {arc.end: str(arc) for arc in self.network.arcs}
+
+    def only_arc(self, channel: Channel) -> Arc | None:
+        """The one arc whose tuples a channel brings; None if it brings those of several, or of none."""
+        return self._only_arcs.get(channel.number)
+
+    def sent_alone(self, arc: Arc) -> bool:
+        """Whether an arc's tuples cross to another level by a channel that brings no other arc's."""
+        number = self.fed_through.get((arc.end.box, arc.begin))
+        return number is not None and number in self._only_arcs
+
+    @cached_property
+    def _only_arcs(self) -> Mapping[int, Arc]:
+        arcs: dict[int, list[Arc]] = {}
+        for arc in self.network.arcs:
+            if (number := self.fed_through.get((arc.end.box, arc.begin))) is not None:
+                arcs.setdefault(number, []).append(arc)
+        return {number: found[0] for number, found in arcs.items() if len(found) == 1}
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data, for `explain`."""

@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from arterial.errors import RunError
+from arterial.storage.disk import sync
 from arterial.storage.mapped import map_file
-from arterial.storage.place import PRIVATE, remove, write_parts
+from arterial.storage.place import PRIVATE, make_folder, remove, write_parts
 
 _NUMBER_DIGITS = 8
 
@@ -38,7 +39,7 @@ class ChunkFiles:
         try:
             write_parts(self._folder / name, parts, PRIVATE)
         except FileNotFoundError:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             write_parts(self._folder / name, parts, PRIVATE)
         return digest(parts)
 
@@ -52,6 +53,10 @@ class ChunkFiles:
         if (found := digest([content])) != expected:
             raise _damaged(path, f"has other content than was saved (digest {found}, expected {expected})")
         return content
+
+    def sync(self) -> None:
+        """Let the names of the files survive a power cut, if the run is durable."""
+        sync(self._folder)
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files that no index names which Spark could still ask for."""
@@ -83,6 +88,11 @@ def digest(parts: Sequence[Any]) -> str:
     for part in parts:
         checksum = zlib.crc32(part, checksum)
     return f"{sum(len(part) for part in parts):x}-{checksum:08x}"
+
+
+def length_of(known: str) -> int:
+    """The length that a digest names."""
+    return int(known.partition("-")[0], 16)
 
 
 def _damaged(path: Path, what: str) -> DamagedStateError:

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from arterial.engine.state.chunk_files import ChunkFiles, DamagedStateError, digest, file_name, new_stamp
+from arterial.engine.state.chunk_files import ChunkFiles, DamagedStateError, digest, file_name, length_of, new_stamp
 from arterial.engine.state.chunks import pack_chunk, unpack_chunk
 from arterial.network.state import Chunk
+from arterial.storage.fail_point import fail_point
 
 INLINE_BYTES = 4096
 """A chunk of at most this size lies in the index."""
@@ -104,6 +105,7 @@ class SlotState:
         self._kept.stamp = _UNSAVED
         self._touched: set[str] = set()
         self.reads = self.writes = 0
+        self._read, self._written = len(found[0]) if found else 0, 0
 
     def of(self, box: str) -> BoxState:
         """The state of one box."""
@@ -120,8 +122,10 @@ class SlotState:
         if key in self._index.inline:
             chunk = unpack_chunk(self._index.inline[key])
         else:
-            chunk = unpack_chunk(self._files.read(file_name(key, stamp), self._index.digests[key]))
+            content = self._files.read(file_name(key, stamp), self._index.digests[key])
+            chunk = unpack_chunk(content)
             self.reads += 1
+            self._read += len(content)
         self._kept.chunks[key] = (stamp, chunk)
         return chunk
 
@@ -137,16 +141,21 @@ class SlotState:
             self._kept.chunks.pop(key, None)
             self._touched.add(key)
 
+    def keep_only(self, boxes: set[str]) -> None:
+        """Forget the chunks of all others."""
+        for key in [key for key in self._index.chunks if key.partition(_SEPARATOR)[0] not in boxes]:
+            self.drop(key)
+
     def keys(self, prefix: str) -> list[str]:
         """The names of the chunks that begin with a prefix, without it."""
         return sorted(key.removeprefix(prefix) for key in self._index.chunks if key.startswith(prefix))
 
-    def save(self) -> dict[str, float]:
-        """Write what was touched and remember it for the next step; how many files and values were read and written."""
+    def save(self) -> dict[str, int]:
+        """Write what was touched and remember it for the next step; bytes that were read, written, and are there."""
         index = self._index
         if not self._touched:
             self._kept.stamp = index.stamp
-            return {"state_reads": self.reads, "state_writes": 0}
+            return self._said()
         # A stamp is never used twice, so what a worker remembers of a failed attempt is never mistaken for the truth.
         index.past = [*index.past, index.stamp][-_PAST:]
         index.saves += 1
@@ -159,11 +168,21 @@ class SlotState:
                 self._write(key)
         due = [name for since, name in index.ended if since <= index.saves - _STILL_ASKED_FOR]
         index.ended = [(since, name) for since, name in index.ended if since > index.saves - _STILL_ASKED_FOR]
-        self._store.update((_write_index(index),))
+        packed = _write_index(index)
+        self._written += len(packed)
+        if self.writes:
+            self._files.sync()
+        fail_point("state.chunks-written")
+        self._store.update((packed,))
+        fail_point("state.index-updated")
         self._files.remove(due)
         self._kept.stamp = index.stamp
         self._touched.clear()
-        return {"state_reads": self.reads, "state_writes": self.writes + 1}
+        return self._said()
+
+    def _said(self) -> dict[str, int]:
+        held = sum(map(len, self._index.inline.values())) + sum(map(length_of, self._index.digests.values()))
+        return {"state_read": self._read, "state_written": self._written, "state_bytes": held}
 
     def _write(self, key: str) -> None:
         stamp = self._index.stamp
@@ -174,6 +193,7 @@ class SlotState:
         else:
             self._index.digests[key] = self._files.write(file_name(key, stamp), parts)
             self.writes += 1
+            self._written += length_of(self._index.digests[key])
         self._index.chunks[key] = stamp
         self._kept.chunks[key] = (stamp, chunk)
 

@@ -45,7 +45,7 @@ def to_rows(shipment: Shipment, sender: int, channels: Mapping[int, Channel], me
     """
     # Narrow columns save copies, of which there are few in shared memory.
     parts = pack(shipment, channels, narrowed=not memory)
-    address = (shipment.level, shipment.version)
+    address = (shipment.level, shipment.steering.version)
     if name := _put_in_memory(memory, parts):
         return [_ADDRESS.pack(IN_MEMORY, *address) + name.encode()]
     return cut(b"".join(parts), address, sender)
@@ -67,7 +67,7 @@ def address_of(row: bytes) -> tuple[int, int]:
         _, level, version = _ADDRESS.unpack_from(row)
         return level, version
     header, _ = read_header(row)
-    return int(header["level"]), int(header["version"])
+    return int(header["level"]), int(header["steering"]["version"])
 
 
 def pack_report(said: Mapping[str, Any], payload: bytes | pa.Buffer = b"", kind: bytes = REPORT) -> bytes:

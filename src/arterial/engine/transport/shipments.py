@@ -13,6 +13,7 @@ from arterial.engine.plan.plan import Channel
 from arterial.engine.transport.framing import frame, unframe
 from arterial.engine.transport.parcels import Parcel
 from arterial.engine.transport.tuples import Hint, narrow, pack_tuples, unpack_tuples, widen
+from arterial.figures.steering import Steering
 from arterial.network.train import Train
 
 SHIPMENT = b"AC1\n"
@@ -27,8 +28,8 @@ class Shipment:
     born: float
     """When the oldest tuple in it was read, in seconds since 1970; what delay is measured against."""
     parcels: tuple[Parcel, ...]
-    version: int = 1
-    """The version of the network that it belongs to."""
+    steering: Steering = field(default_factory=Steering)
+    """How the step runs: the version of the network, what is left out, held back and shown."""
     spans: Mapping[str, Span] = field(default_factory=dict)
     """What the receiver reads itself, of the sources that deliver by slot."""
 
@@ -49,7 +50,7 @@ def pack(shipment: Shipment, channels: Mapping[int, Channel], *, narrowed: bool 
     header = {
         "step": shipment.step,
         "level": shipment.level,
-        "version": shipment.version,
+        "steering": shipment.steering.as_json(),
         "born": shipment.born,
         "spans": {name: _as_list(span) for name, span in shipment.spans.items()},
         "parcels": listed,
@@ -65,8 +66,9 @@ def unpack(packed: bytes | pa.Buffer, channels: Mapping[int, Channel]) -> Shipme
         schema = channels[channel].stream.schema
         tuples = widen(unpack_tuples(part, schema, hints), schema, hints)
         parcels.append(Parcel(channel, sender, receiver, Train(tuples, through)))
+    steering = Steering.from_json(header["steering"])
     spans = {name: _as_span(*listed) for name, listed in header["spans"].items()}
-    return Shipment(header["step"], header["level"], header["born"], tuple(parcels), header["version"], spans)
+    return Shipment(header["step"], header["level"], header["born"], tuple(parcels), steering, spans)
 
 
 def _as_list(span: Span) -> list[Any]:

@@ -1,0 +1,55 @@
+"""What can be attached to in a run: its connection points and its views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from arterial.connectors.points.contents import POINTS, read_point
+from arterial.connectors.points.source import open_point, point_names
+from arterial.engine.attach.adopt import graft
+from arterial.engine.run.versions.views import ViewNetwork, read_view, view_names
+from arterial.errors import RunError, near
+from arterial.network.box import Stream
+from arterial.network.network import NetworkValue
+
+
+@dataclass(frozen=True)
+class Place:
+    """A connection point or view of a run, as a query sees it."""
+
+    name: str
+    stream: Stream
+    folders: Mapping[str, Path]
+    """The tables that are read, by the name of their connection point."""
+    path: ViewNetwork | None = None
+    """Of a view that is not kept: what computes it."""
+
+    def complete(self, query: NetworkValue, tables: Iterable[str] = ()) -> tuple[NetworkValue, Mapping[str, Path]]:
+        """The network of a query on this place, and the tables behind its sources."""
+        free = [box.name for box in query.boxes if not box.inputs and box.name not in tables]
+        source = self.name if self.name in free else free[0] if len(free) == 1 else None
+        if source is None:
+            raise RunError(
+                f"network {query.name!r}: expected a source {self.name!r}, the place that is asked; it has: "
+                f"{', '.join(free) or 'none'}{near(self.name, free)}"
+            )
+        if self.path is None:
+            return query, {source: self.folders[self.name]}
+        return graft(self.path.network, self.path.end, query, source), self.folders
+
+
+def find_place(checkpoint: Path, name: str) -> Place:
+    """The connection point or view of that name; raises if there is none, and says which there are."""
+    folder = checkpoint / POINTS / name
+    if (view := read_view(folder)) is not None:
+        folders = {box.name: folder.parent / box.name for box in view.network.boxes if not box.inputs}
+        stream = replace(view.network.streams[view.end], keyed_by=())
+        return Place(name, stream, folders, view)
+    if read_point(folder) is None:
+        known = sorted({*point_names(checkpoint / POINTS), *view_names(checkpoint)})
+        have = f"there are: {', '.join(known)}{near(name, known)}" if known else "the run keeps none"
+        raise RunError(f"{checkpoint}: there is no connection point or view {name!r}; {have}")
+    point = open_point(folder)
+    return Place(name, Stream(point.schema, point.time, signed=point.signed), {name: folder})

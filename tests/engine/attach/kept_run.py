@@ -1,0 +1,56 @@
+"""Runs a network with a connection point on Spark, to its end: the run that the tests attach to, and kill.
+
+python kept_run.py DATA CHECKPOINT
+"""
+
+from __future__ import annotations
+
+import sys
+
+import polars as pl
+
+from arterial import Network
+from arterial.connectors.files.source import FileSource
+from arterial.engine.run.run import Settings, run
+from arterial.engine.spark.session import spark_session
+from arterial.errors import ArterialError
+
+STEPS = 40
+TRAIN_SIZE = 2_000
+SECONDS_A_STEP = 20
+
+
+def network() -> Network:
+    """Reports, kept as they come, and something that the run is for."""
+    net = Network("kept")
+    reports = net.source("reports", {"time": int, "seg": "int16", "speed": int})
+    kept = reports.connection_point("history", "10 hours", ["seg"])
+    kept.group_by("seg").tumble("sums", every=10, total="sum(speed)").output("out")
+    return net
+
+
+def tuples() -> pl.DataFrame:
+    """The stream."""
+    order = pl.int_range(STEPS * TRAIN_SIZE, eager=True)
+    return pl.DataFrame(
+        {
+            "time": order * SECONDS_A_STEP // TRAIN_SIZE,
+            "seg": ((order * 7919) % 23).cast(pl.Int16),
+            "speed": (order * 31 + order // 7) % 101,
+        }
+    )
+
+
+def main(data: str, checkpoint: str) -> None:
+    """Run it, slowly enough to be watched."""
+    spark = spark_session("kept", master="local[2,4]")
+    settings = Settings(shards=2, train_size=TRAIN_SIZE, interval=0.4)
+    run(network().value, {"reports": FileSource(data)}, {}, checkpoint, settings, spark=spark).wait()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except ArterialError as mistake:
+        sys.exit(f"arterial: {mistake}")
