@@ -13,7 +13,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from arterial.engine.spark.java import find_java
+from arterial.engine.spark.start.java import find_java
 from tests.engine.run.test_recovery import SCRIPT, _check_content
 
 pytestmark = pytest.mark.spark

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from arterial.engine.spark import java
+from arterial.engine.spark.start import java
+from arterial.errors import MachineError
 
 
 def fake_java(home: Path, version: str) -> Path:
@@ -58,3 +59,10 @@ def test_the_launcher_drops_only_the_argument_that_the_bundled_runtime_lacks(tmp
         check=True,
     )
     assert said.stdout == "[-Xmx1g]\n[a b]\n[]\n"
+
+
+def test_a_launcher_that_others_can_write_to_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    test_without_any_the_bundled_one_serves(tmp_path, monkeypatch)
+    (tmp_path / "cache" / "arterial" / "java" / "bin").chmod(0o777)
+    with pytest.raises(MachineError, match=r"other users can write to it .* set JAVA_HOME"):
+        java.find_java()

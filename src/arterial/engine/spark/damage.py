@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from arterial.errors import RunError
+from arterial.storage.place import remove
 
 _WHAT_TO_DO = (
     "Something other than this run has changed the checkpoint: restore the whole folder from a copy, or begin from the "
@@ -32,13 +33,13 @@ def check_logs(spark: Path) -> None:
     if not any(numbers.values()):
         _clear_drafts(spark / "offsets")
         return
-    _check_json(spark / "metadata", lines=False)
+    check_log(spark / "metadata", lines=False)
     for log, found in numbers.items():
         if found and found[-1] - found[0] + 1 != len(found):
             gap = next(n for n in range(found[0], found[-1]) if n not in found)
             raise _damaged(spark / log / str(gap), "is missing")
         for number in found[-_NEEDED:]:
-            _check_json(spark / log / str(number), lines=True)
+            check_log(spark / log / str(number), lines=True)
     planned, done = (numbers[log][-1] if numbers[log] else -1 for log in _LOGS)
     if planned < done:
         raise _damaged(spark / "offsets" / str(done), "is missing")
@@ -49,7 +50,7 @@ def check_logs(spark: Path) -> None:
 def _clear_drafts(log: Path) -> None:
     """Remove what a run left that was killed while it logged its first step: Spark takes it for another query's."""
     for draft in log.glob(".*.tmp*"):
-        draft.unlink(missing_ok=True)
+        remove(draft)
 
 
 def found_by_spark(text: str) -> RunError | None:
@@ -76,7 +77,8 @@ def _numbers(log: Path) -> list[int]:
     return sorted(int(path.name) for path in log.iterdir() if path.name.isdigit()) if log.is_dir() else []
 
 
-def _check_json(path: Path, *, lines: bool) -> None:
+def check_log(path: Path, *, lines: bool) -> None:
+    """Raise if a file of Spark's logs is missing or not what Spark writes."""
     try:
         text = path.read_text()
         if not lines:

@@ -25,6 +25,7 @@ from arterial.engine.transport.parcels import Parcel
 from arterial.engine.transport.rows import to_rows
 from arterial.engine.transport.shipments import Shipment
 from arterial.errors import RunError
+from arterial.figures.steering import Steering
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, Train
 
@@ -74,6 +75,6 @@ def _pack(
         tuples = frame.cast(pl.Schema(schema.polars()))
         sender = (context.partitionId() << 20) + number
         parcel = Parcel(channel.number, sender, 0, Train(tuples, BEGIN))
-        shipment = Shipment(step, 0, time.time(), (parcel,), work.version)
+        shipment = Shipment(step, 0, time.time(), (parcel,), Steering(work.version))
         rows = to_rows(shipment, sender, work.channels, work.memory)
         yield record_batch([(work.keys[0], row) for row in rows])

@@ -10,7 +10,6 @@ those of what Spark holds (`source`, `levels`), import little; the boxes are loa
 from __future__ import annotations
 
 import gc
-import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from arterial.errors import RunError
 from arterial.network.place import only_here
-from arterial.storage.place import PRIVATE, put_in_place
+from arterial.storage.epoch import check_epoch
+from arterial.storage.place import OWN, PRIVATE, make_folder, put_in_place, remove, remove_folder
 
 if TYPE_CHECKING:
     from arterial.connectors.sink import Sink
@@ -50,8 +50,8 @@ class PackedWork:
     def of(cls, work: Work, checkpoint: Path) -> PackedWork:
         """Pickle it into the checkpoint, in the place of what earlier runs left there."""
         folder = checkpoint / "works"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(exist_ok=True)
+        remove_folder(folder)
+        make_folder(folder, OWN)
         own = tuple(
             str(Path(entry).absolute()) for entry in sys.path if not entry.startswith((sys.prefix, sys.base_prefix))
         )
@@ -66,6 +66,10 @@ class PackedWork:
         packed = pickled(work, work.plan.network, work.sources, work.sinks)
         put_in_place(self._file(work.version), packed, mode=PRIVATE)
 
+    def remove(self, version: int) -> None:
+        """Remove a version that no step can need."""
+        remove(self._file(version))
+
     def load(self, version: int | None = None) -> Work:
         """Unpickle a version; once in each process, so that what boxes prepare for themselves is kept."""
         wanted = (self.run, self.version if version is None else version)
@@ -73,12 +77,18 @@ class PackedWork:
             from pyspark import cloudpickle
 
             self._extend_path()
+            self.check_epoch()
             packed = self._file(wanted[1]).read_bytes()
+            self.check_epoch()  # the file is this run's, and not that of one which takes over just now
             _works.clear()
             _works[wanted] = cloudpickle.loads(packed)
             # A worker collects garbage after every task: what it keeps for the whole run need not be looked at again.
             gc.freeze()
         return _works[wanted]
+
+    def check_epoch(self) -> None:
+        """Raise if another run has taken over the checkpoint."""
+        check_epoch(Path(self.folder).parent, self.run)
 
     def sources(self) -> Mapping[str, Source]:
         """The sources, without the boxes."""

@@ -11,6 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from arterial.engine.spark.errors import errors_for_the_driver
 from arterial.engine.spark.packed_work import ROW_SCHEMA, PackedWork
 from arterial.engine.steering.control import read_control
+from arterial.storage.fail_point import fail_point
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +60,10 @@ class Reader(DataSourceStreamReader):
         from arterial.engine.steering.offsets import next_offset
 
         with errors_for_the_driver():
-            return next_offset(self._work.sources(), start, self._folder, self._train_size, self._stops)
+            self._work.check_epoch()
+            planned = next_offset(self._work.sources(), start, self._folder, self._train_size, self._stops)
+            fail_point("step.planned")
+            return planned
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """One task for each slot."""
@@ -69,11 +73,13 @@ class Reader(DataSourceStreamReader):
         """Run the head in a slot."""
         from arterial.engine.spark.task import Step, record_batch, run_head
         from arterial.engine.steering.offsets import spans_of
+        from arterial.figures.steering import Steering
 
         slot, start, end = partition.value
         with errors_for_the_driver():
-            work = self._work.load(end["version"])
-            step = Step(end["step"], slot, end["born"])
+            steering = Steering.from_json(end["steering"])
+            work = self._work.load(steering.version)
+            step = Step(end["step"], slot, end["born"], steering)
             yield record_batch(run_head(work, step, spans_of(start, end), end.get("reached", {})))
 
     def commit(self, end: Offset) -> None:

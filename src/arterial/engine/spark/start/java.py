@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arterial.errors import MachineError
-from arterial.storage.place import put_in_place
+from arterial.storage.place import OWN, put_in_place
+from arterial.storage.private import not_private
 
 OLDEST_JAVA = 17
 
@@ -44,13 +45,23 @@ def find_java() -> Java:
 
 
 def java_version(java: Path) -> int | None:
-    """The major version that a `java` executable reports, or None if it does not run."""
+    """The major version of a `java` executable, or None if it does not run."""
+    try:  # a runtime says it in a file, which saves starting it
+        if match := re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', (java.parent.parent / "release").read_text(), re.M):
+            return int(match.group(1)) if os.access(java, os.X_OK) else None
+    except (OSError, UnicodeDecodeError):
+        pass
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     match = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
     return int(match.group(1)) if match else None
+
+
+def cache_folder() -> Path:
+    """Where this user keeps what Arterial can make again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arterial"
 
 
 def _candidates() -> list[tuple[Path, str]]:
@@ -81,15 +92,20 @@ def _bundled() -> Java:
 
 def _home_with_launcher(runtime: Path) -> Path:
     """A JAVA_HOME whose `java` drops the one argument that the bundled runtime does not know."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     try:
-        home = cache / "arterial" / "java"
-        (home / "bin").mkdir(parents=True, exist_ok=True)
+        home = cache_folder() / "java"
+        home.mkdir(OWN, parents=True, exist_ok=True)
     except OSError:
         home = Path(tempfile.gettempdir()) / f"arterial-java-{os.getuid()}"
-        (home / "bin").mkdir(parents=True, exist_ok=True)
+        home.mkdir(OWN, exist_ok=True)
+    (home / "bin").mkdir(OWN, exist_ok=True)
     launcher = home / "bin" / "java"
+    for path in (home, home / "bin", launcher):
+        if path.exists() and (why := not_private(path)) is not None:
+            raise MachineError(
+                f"{path}: {why}, and it would be run as Java. Delete {home}, or set JAVA_HOME to a Java."
+            )
     text = _LAUNCHER.format(java=runtime / "bin" / "java")
     if not launcher.exists() or launcher.read_text() != text:
-        put_in_place(launcher, text, mode=0o777)  # another process may be starting it
+        put_in_place(launcher, text, mode=OWN)  # another process may be starting it
     return home

@@ -2,7 +2,7 @@
 
 Spark forks a worker from a bare interpreter, so each new one spends a second on imports; and after every task a worker
 collects garbage over all that these imports made. Here they are loaded once before the fork and set aside from
-collection. Polars is not among them: it starts threads, which a fork would lose.
+collection.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ from __future__ import annotations
 import gc
 import socket
 
-import numpy  # noqa: F401
-import pandas  # noqa: F401
-import pyarrow
-import pyarrow.ipc  # noqa: F401
-import pyspark.sql.streaming.stateful_processor
-import pyspark.worker  # noqa: F401
 from pyspark import daemon
 
+from arterial.engine.spark.start import preloaded  # noqa: F401
+
 _run_worker = daemon.worker
+
+
+def main() -> None:
+    """Fork workers until Spark hangs up."""
+    daemon.worker = _worker
+    gc.collect()
+    gc.freeze()
+    daemon.manager()
 
 
 def _worker(sock: socket.socket, authenticated: bool) -> int:
@@ -30,7 +34,4 @@ def _worker(sock: socket.socket, authenticated: bool) -> int:
 
 
 if __name__ == "__main__":
-    daemon.worker = _worker
-    gc.collect()
-    gc.freeze()
-    daemon.manager()
+    main()
