@@ -136,7 +136,9 @@ def test_damaged_state_and_manifest_are_named(stopped: Path, tmp_path: Path, spa
 @pytest.mark.parametrize(
     "damaged",
     [
-        "run.json",
+        "status.json",
+        "arterial/versions.json",
+        "arterial/networks/*.json",
         "arterial/networks/*.pickle",
         "arterial/control.json",
         "spark/metadata",

@@ -143,7 +143,7 @@ def _task_workers(driver: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 def _is_daemon(process: psutil.Process) -> bool:
     try:
-        return "arterial.engine.spark.daemon" in process.cmdline()
+        return "arterial.engine.spark.start.daemon" in process.cmdline()
     except psutil.Error:
         return False
 

@@ -21,6 +21,7 @@ from arterial.connectors.sinks.memory import MemorySink
 from arterial.connectors.sinks.table import TableSink
 from arterial.engine.host.failures import SET_ASIDE
 from arterial.engine.host.inprocess import InProcess
+from arterial.engine.run.checkpoint.folder import FOLDER
 from arterial.engine.run.run import Run, Settings, run
 from arterial.engine.spark.frame_sink import FrameSink
 from arterial.engine.spark.frame_source import FrameSource
@@ -198,9 +199,14 @@ def test_another_version_takes_over_between_two_trains(spark: SparkSession, tmp_
     running.step(1)
     _until(lambda: running.statistics.steps == 4)
     running.stop()
-    with pytest.raises(RunError, match="another network: gone: few, keep"):
-        start(first, {"out": out})
-    running = start(second, {"out": out, "few": few})
+    with pytest.raises(RunError, match="another network: new: more"):
+        start(chain(Enter("in"), By("by"), Running("sum"), Add("more"), Leave("out")), {"out": out})
+    running = start(second, {"out": out, "few": few})  # the network that runs
+    running.step(1)
+    _until(lambda: running.statistics.steps == 1)
+    running.stop()
+    running = start(first, {"out": out})  # the one that was declared; the run goes on with the other
+    assert running.version == 2
     running.resume()
     assert running.wait(300)
     expected = InProcess(first).run(steps)["out"]
@@ -277,8 +283,10 @@ def test_frames_of_spark_in_and_out(spark: SparkSession, tmp_path: Path) -> None
     running = run(
         net.value, {"reports": FrameSource(frame)}, {"out": FrameSink(take)}, tmp_path / "c", settings, spark=spark
     )
-    with pytest.raises(RunError, match="takes no pause"):
+    with pytest.raises(RunError, match="takes no commands"):
         running.pause()
+    with pytest.raises(RunError, match="takes no commands"):  # as `arterial control` does from another process
+        control.pause(tmp_path / "c" / FOLDER)
     assert running.wait(300)
     assert list(taken.values()) == [[], []]
     net = Network("frames")

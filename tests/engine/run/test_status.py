@@ -13,14 +13,15 @@ import arterial as art
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.plan.compile import compile_network
-from arterial.engine.run.finished import finished, start_over
-from arterial.engine.run.folder import FOLDER
+from arterial.engine.run.checkpoint.finished import finished, start_over
+from arterial.engine.run.checkpoint.folder import FOLDER
+from arterial.engine.run.checkpoint.lock import LOCK_FILE, lock_checkpoint
+from arterial.engine.run.checkpoint.manifest import write_manifest
+from arterial.engine.run.figures.status import STATUS_FILE, StatusFile, find_checkpoint, read_status
 from arterial.engine.run.local import run_locally
-from arterial.engine.run.lock import LOCK_FILE, lock_checkpoint
-from arterial.engine.run.manifest import Made, write_manifest
 from arterial.engine.run.states import STATES
-from arterial.engine.run.status import RUN_FILE, StatusFile, find_checkpoint, read_status
 from arterial.errors import RunError
+from arterial.figures.step import BoxFigures, OutputFigures, SourceFigures, StepFigures
 from arterial.network.network import NetworkValue
 from arterial.network.train import END, Train
 
@@ -44,8 +45,11 @@ def _broken(x: int) -> int:
     raise ZeroDivisionError("on purpose")
 
 
-def _report(step: int, came: int, went: int) -> dict[str, object]:
-    return {"step": step, "boxes": {"s": [{}, {"out": came}, 0.0], "f": [{}, {}, 0.0], "o": [{"in": went}, {}, 0.0]}}
+def _step(step: int, came: int, went: int) -> StepFigures:
+    boxes = {"f": BoxFigures({"in": came}, {"out": went}, 0.5)}
+    return StepFigures(
+        step, 1, 0.0, 1.0, boxes, sources={"s": SourceFigures(came)}, outputs={"o": OutputFigures(went)}, shed={"a": 1}
+    )
 
 
 @pytest.fixture
@@ -60,7 +64,7 @@ def test_the_words_of_a_local_run(tmp_path: Path) -> None:
     run = run_locally(network, {"s": _trains(network)}, {"o": MemorySink()}, tmp_path)
     assert run.wait(30)
     assert run.state == run.status.state == "finished"
-    said = json.loads((tmp_path / RUN_FILE).read_text())
+    said = json.loads((tmp_path / STATUS_FILE).read_text())
     assert said["state"] == "finished"
     assert (said["tuples_in"], said["tuples_out"]) == ({"s": 8}, {"o": 6})
     assert said["pid"] == os.getpid()
@@ -96,19 +100,21 @@ def test_a_run_that_fails(tmp_path: Path) -> None:
 
 def test_a_step_that_is_run_again_is_counted_once(checkpoint: Path) -> None:
     plan = compile_network(_network(), 1)
-    first = StatusFile(plan, checkpoint / RUN_FILE)
-    first.add_step(plan, [_report(1, 10, 4)])
-    first.add_step(plan, [_report(2, 10, 4)])
+    first = StatusFile(plan, checkpoint / STATUS_FILE)
+    first.add_step(_step(1, 10, 4), {}, {})
+    first.add_step(_step(2, 10, 4), {}, {})
     # The process is killed before Spark has committed step 2, which the next one therefore runs again.
-    second = StatusFile(plan, checkpoint / RUN_FILE)
-    second.add_step(plan, [_report(2, 10, 4)])
-    second.add_step(plan, [_report(3, 1, 1)])
+    second = StatusFile(plan, checkpoint / STATUS_FILE)
+    second.add_step(_step(2, 10, 4), {}, {})
+    second.add_step(_step(3, 1, 1), {}, {})
     assert (second.status.tuples_in, second.status.tuples_out) == ({"s": 21}, {"o": 9})
+    assert (second.status.boxes, second.status.shed) == ({"f": (21, 9, 1.5)}, {"a": 3})
     assert second.status.started == first.status.started
+    assert (first.status.restarts, second.status.restarts) == (0, 1)
 
 
 def test_a_killed_run_is_not_running(checkpoint: Path) -> None:
-    StatusFile(compile_network(_network(), 1), checkpoint / RUN_FILE)
+    StatusFile(compile_network(_network(), 1), checkpoint / STATUS_FILE)
     with lock_checkpoint(checkpoint / FOLDER):
         found = read_status(checkpoint)
         assert found is not None
@@ -129,8 +135,8 @@ def test_looking_does_not_disturb_a_start(checkpoint: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 200, b"{}", b'{"state": "run', b'{"state": "asleep"}'])
 def test_a_damaged_file_says_what_to_do(checkpoint: Path, content: bytes) -> None:
-    (checkpoint / RUN_FILE).write_bytes(content)
-    with pytest.raises(RunError, match=r"run.json: is damaged.*or delete it"):
+    (checkpoint / STATUS_FILE).write_bytes(content)
+    with pytest.raises(RunError, match=r"status.json: is damaged.*or delete it"):
         read_status(checkpoint)
 
 
@@ -138,8 +144,8 @@ def test_what_is_finished_is_found_and_can_be_started_over(checkpoint: Path) -> 
     network = _network()
     plan = compile_network(network, 1)
     assert finished(checkpoint, network, {}) is None
-    kept = StatusFile(plan, checkpoint / RUN_FILE)
-    write_manifest(checkpoint / FOLDER, plan, Made(1, 0))
+    kept = StatusFile(plan, checkpoint / STATUS_FILE)
+    write_manifest(checkpoint / FOLDER, plan)
     assert finished(checkpoint, network, {}) is None
     kept.become("finished")
     found = finished(checkpoint, network, {})
@@ -162,7 +168,7 @@ def test_the_folder_of_a_run_is_found(tmp_path: Path) -> None:
     for place in (".", "checkpoint", "work/checkpoint", "local"):
         folder = tmp_path / place.replace("/", "-") / place
         (folder / FOLDER).mkdir(parents=True)
-        (folder / RUN_FILE).write_text("{}")
+        (folder / STATUS_FILE).write_text("{}")
         assert find_checkpoint(tmp_path / place.replace("/", "-")) == folder
     with pytest.raises(RunError, match="no run is there"):
         find_checkpoint(tmp_path / "nowhere")

@@ -7,17 +7,19 @@ its checkpoint. It keeps the settings that the run began with, so that only the 
 from __future__ import annotations
 
 import json
-import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
-from arterial.engine.run.lock import LOCK_FILE, lock_checkpoint, note_owner
+from arterial.engine.run.checkpoint.lock import LOCK_FILE, lock_checkpoint, note_owner
+from arterial.engine.run.figures.status import Status
 from arterial.engine.run.run import Run
-from arterial.engine.run.status import Status
 from arterial.errors import ArterialError, MachineError, RunError
-from arterial.storage.place import put_in_place
+from arterial.storage.damage import read_json
+from arterial.storage.disk import durably
+from arterial.storage.place import make_folder, put_in_place, remove, remove_folder
 
 SETTINGS_FILE = "settings.json"
 WARM_UP_STEPS = 12
@@ -32,12 +34,21 @@ class Application(ABC):
     """
 
     def __init__(
-        self, folder: Path, checkpoint: Path, settings: Mapping[str, Any], *, place: str, otherwise: str
+        self,
+        folder: Path,
+        checkpoint: Path,
+        settings: Mapping[str, Any],
+        *,
+        place: str,
+        otherwise: str,
+        durable: bool = False,
     ) -> None:
         self.folder, self.checkpoint = folder, checkpoint
         self._noted = ""
-        self._lock = _lock(folder)
+        self._held = ExitStack()
+        self._held.enter_context(durably(durable))
         try:
+            self._held.enter_context(_lock(folder))
             self.resumed = check_settings(folder, settings, place=place, otherwise=otherwise)
             if not self.resumed:
                 write_json(folder / SETTINGS_FILE, settings)
@@ -100,7 +111,7 @@ class Application(ABC):
 
     def close(self) -> None:
         """Give the folder back: the run is over, and its figures are written."""
-        self._lock.close()
+        self._held.close()
 
     def _prepare_or_clear(self) -> None:
         try:
@@ -110,9 +121,9 @@ class Application(ABC):
                 # No step was ever planned, so a corrected command may use the folder.
                 for path in self.folder.iterdir():
                     if path.is_dir():
-                        shutil.rmtree(path, ignore_errors=True)
+                        remove_folder(path)
                     elif path.name != LOCK_FILE:
-                        path.unlink()
+                        remove(path)
             raise
 
 
@@ -121,7 +132,7 @@ def check_settings(folder: Path, settings: Mapping[str, Any], *, place: str, oth
     kept = folder / SETTINGS_FILE
     if not kept.exists():
         return False
-    before = json.loads(kept.read_text())
+    before = read_json(kept)
     if changed := sorted(name for name in settings if settings[name] != before.get(name)):
         said = ", ".join(f"{name} was {before.get(name)} and is {settings[name]}" for name in changed)
         raise RunError(
@@ -140,7 +151,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def _lock(folder: Path) -> IO[str]:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         lock = lock_checkpoint(folder)
         note_owner(lock, None)
     except OSError as fault:

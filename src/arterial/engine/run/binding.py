@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from arterial.connectors.points.contents import POINTS
 from arterial.connectors.sink import Sink
 from arterial.connectors.sinks.table import TableSink
 from arterial.connectors.source import Source
@@ -16,9 +17,6 @@ from arterial.errors import RunError, near
 from arterial.network.box import Stream
 from arterial.network.duration import units
 from arterial.network.network import NetworkValue, Port
-
-POINTS = "points"
-"""The folder of a checkpoint in which connection points are kept."""
 
 
 def check_bindings(
@@ -71,16 +69,26 @@ def close_sources(sources: Mapping[str, Source], *, ended: bool) -> tuple[str, .
     return notices_of(sources)
 
 
+def delivering(network: NetworkValue) -> list[str]:
+    """The outputs and connection points: the boxes whose input goes to a sink."""
+    return [box.name for box in network.boxes if not box.outputs or box.keeping is not None]
+
+
 def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], folder: Path) -> dict[str, Sink]:
     """The sinks, made ready; those of connection points too. `folder` is the engine's own in the checkpoint."""
-    wanted = dict(sinks)
-    for box in network.boxes:
-        keeping = box.keeping
-        if keeping is not None and box.name not in wanted:
-            stream = _arriving(network, box.name)
-            retention = units(keeping.retention, stream.schema[stream.time], "retention")
-            wanted[box.name] = TableSink(folder.parent / POINTS / box.name, retention, keeping.storage_key)
-    return {name: sink.bind(name, _arriving(network, name), folder) for name, sink in wanted.items()}
+    points = [box.name for box in network.boxes if box.keeping is not None]
+    return {name: bind_sink(network, name, sinks.get(name), folder) for name in {**sinks, **dict.fromkeys(points)}}
+
+
+def bind_sink(network: NetworkValue, name: str, sink: Sink | None, folder: Path) -> Sink:
+    """The sink of an output or a connection point, made ready; without one a connection point is a table."""
+    stream = _arriving(network, name)
+    if sink is None:
+        keeping = network.box(name).keeping
+        assert keeping is not None
+        retention = units(keeping.retention, stream.schema[stream.time], "retention")
+        sink = TableSink(folder.parent / POINTS / name, retention, keeping.storage_key)
+    return sink.bind(name, stream, folder)
 
 
 def plan_run(network: NetworkValue, shards: int, sources: Mapping[str, Source], unordered: Iterable[str] = ()) -> Plan:

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from threading import Event
+from typing import Any
+from weakref import finalize
 
 import polars as pl
 
+from arterial.connectors.points.contents import POINTS
 from arterial.connectors.sink import Sink
 from arterial.connectors.sinks.memory import MemorySink
+from arterial.connectors.source import Source
 from arterial.engine.plan.plan import Plan
+from arterial.engine.plan.successor import new_arcs
+from arterial.engine.run.checkpoint.folder import remove_unless_needed
+from arterial.engine.run.checkpoint.manifest import describe_boxes
+from arterial.engine.run.control.settlement import Settlement
+from arterial.engine.run.control.view_keeper import ViewKeeper
+from arterial.engine.run.figures.run_figures import RunFigures
+from arterial.engine.run.figures.statistics import Statistics
+from arterial.engine.run.figures.status import Status
 from arterial.engine.run.show import html
 from arterial.engine.run.states import FAILED, FINISHED, PAUSED, RUNNING, STOPPED
-from arterial.engine.run.statistics import Statistics
-from arterial.engine.run.status import Status, StatusFile
+from arterial.engine.run.versions import requests
+from arterial.engine.run.versions.optimizer import Optimizer
+from arterial.engine.steering import control
+from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs
 from arterial.errors import ArterialError, RunError, near
+from arterial.figures.steering import Drop
 from arterial.network.network import NetworkValue
 
 
@@ -24,9 +40,13 @@ class Run(ABC):
     """A running network. `run["alerts"]` reads what has arrived at an output so far."""
 
     plan: Plan
-    statistics: Statistics
     checkpoint: Path
-    _status: StatusFile
+    _figures: RunFigures
+    _folder: Path
+    _temporary: bool
+    _optimizer: Optimizer
+    _settlement: Settlement
+    _views: ViewKeeper
     notices: tuple[str, ...]
     """What the user should know about the sources, such as lines that were set aside; at the end it may be more."""
 
@@ -38,6 +58,11 @@ class Run(ABC):
     @abstractmethod
     def sinks(self) -> Mapping[str, Sink]:
         """The sinks of the outputs and connection points, by name."""
+
+    @property
+    @abstractmethod
+    def sources(self) -> Mapping[str, Source]:
+        """The sources of our own, by name; not the frames of Spark."""
 
     @property
     @abstractmethod
@@ -58,8 +83,18 @@ class Run(ABC):
 
     @property
     def status(self) -> Status:
-        """What `run.json` in its checkpoint says: the state, and the tuples of all processes that worked on the run."""
-        return self._status.status
+        """What `status.json` in its checkpoint says: state, counts and figures of the whole run."""
+        return self._figures.status
+
+    @property
+    def statistics(self) -> Statistics:
+        """Counts, costs, selectivities and delays, of this process."""
+        return self._figures.statistics
+
+    @property
+    def metrics_url(self) -> str | None:
+        """Where its metrics are served, if that was asked for."""
+        return self._figures.watchers.metrics_url
 
     @property
     @abstractmethod
@@ -89,9 +124,183 @@ class Run(ABC):
     def step(self, trains: int = 1) -> None:
         """Pause, if it was not, and go on by so many trains."""
 
+    def shed(self, arc: str, share: float = 0.0, *, keep: str | None = None, overflow: bool = False) -> None:
+        """Leave out a share of an arc's tuples from the next train on, and all for which `keep` is not true.
+
+        An arc is `box`, `box.port` or `a → b`. With neither, all of them go on again. With `overflow`, what is left out
+        is kept, and settled when the load has fallen (`settled`).
+        """
+        folder = self._steered()
+        found = find_arc(arc, read_arcs(folder))
+        drop = Drop(share, keep=keep, overflow=overflow) if share or keep is not None else None
+        if drop is not None:
+            check_drop(found, drop)
+        control.shed(folder, found.name, drop)
+
+    def hold(self, arc: str, take: int | None = 0) -> None:
+        """Let an arc's tuples wait from the next train on, but for `take` of them in each step, the oldest; None: let
+        them go on again."""
+        folder = self._steered()
+        found = find_arc(arc, read_arcs(folder))
+        if take is not None:
+            check_hold(found, take)
+        control.hold(folder, found.name, take)
+
     @abstractmethod
-    def replace(self, network: NetworkValue, sinks: Mapping[str, Sink] | None = None) -> int:
-        """Let another version of the network run from the next train on; its number."""
+    def _steered(self) -> Path:
+        """The folder with the commands to this run; raises if it takes none."""
+
+    @abstractmethod
+    def replace(
+        self,
+        network: NetworkValue,
+        sinks: Mapping[str, Sink] | None = None,
+        *,
+        history: Mapping[str, str] | None = None,
+    ) -> int:
+        """Let another version of the network run from the next train on; its number.
+
+        `history` names new arcs, each with the connection point whose tuples it begins with.
+        """
+
+    def attach(self, point: str, query: Any = None, **options: Any) -> Any:
+        """A query on a connection point or view of this run, as `arterial.attach`: an iterable of answers."""
+        # SQL is above the engine: it is looked up when it is asked for.
+        asked = import_module("arterial.sql.attach")
+        wanted = asked.Options(**options)
+        return asked.attach_to(self.checkpoint, point, query, wanted, active=lambda: self.active)
+
+    def adopt(self, point: str, query: Any, output: str, sink: Sink | None = None, *, history: bool = True) -> int:
+        """Let a query on a connection point become part of the network, with a new output; the version's number.
+
+        In its first step it is given all that the connection point keeps, then what comes: its answers, and its state,
+        are those that `attach` would have. Without `history` it begins empty, with the next train.
+        """
+        old = self.plan.network
+        network = import_module("arterial.sql.attach").adopted_network(old, point, query, output)
+        arcs = new_arcs(old, network, point) if history else {}
+        return self.replace(network, {} if sink is None else {output: sink}, history=arcs)
+
+    def why(self, output: str, condition: str = "", *, row: int | None = None, seconds: float = 20.0) -> Any:
+        """Why a row of an output is as it is: an `Explanation`, as from `arterial.why`, for the sources of this run.
+
+        They are read again from their beginning, so the run is not touched; those that come only once are refused.
+        """
+        explain = import_module("arterial.causes.why").explain_row
+        points = self.checkpoint / POINTS
+        return explain(self.plan.network, self.sources, output, condition, row=row, seconds=seconds, points=points)
+
+    def _remove_temporary(self) -> None:
+        """Remove a checkpoint that was only for this run; one with connection points when nobody has the run."""
+        if self._temporary:
+            if any(box.keeping is not None for box in self.plan.network.boxes):
+                finalize(self, remove_unless_needed, self._folder)
+            else:
+                remove_unless_needed(self._folder)
+
+    def _answer_requests(self, folder: Path) -> None:
+        """Answer what other processes asked for, between two steps; `folder` is the run's own in its checkpoint."""
+        for path in requests.waiting(folder):
+            try:
+                request = requests.read_request(path)
+                if request.what == requests.REPLACE:
+                    answer = self._replace_as_asked(*requests.network_of(path, request), request.history)
+                elif request.what == requests.OPTIMISE:
+                    answer = self._optimise_as_asked()
+                elif request.what == requests.SAVEPOINT:
+                    answer = requests.Answer(True, self._link_aside())
+                elif request.what == requests.SETTLE:
+                    answer = requests.Answer(True, self._settle_as_asked())
+                else:
+                    raise RunError(f"unknown request {request.what!r}")
+            except ArterialError as refusal:
+                answer = requests.Answer(False, str(refusal))
+            except Exception as fault:  # a user's own class, a full disk: the run goes on as it was
+                answer = requests.Answer(False, f"{type(fault).__name__}: {fault}")
+            requests.give_answer(path, answer)
+
+    @abstractmethod
+    def _link_aside(self) -> str:
+        """Link the files of the checkpoint aside, between two steps; where. See `savepoint`."""
+
+    def _replace_as_asked(
+        self, network: NetworkValue, sinks: Mapping[str, Sink], history: Mapping[str, str]
+    ) -> requests.Answer:
+        if not sinks and describe_boxes(network) == describe_boxes(self.plan.network):
+            # Asked for again, maybe by the same request before a crash.
+            return requests.Answer(True, "it runs already", self.version)
+        version = self.replace(network, sinks, history=history)
+        return requests.Answer(True, f"accepted as version {version}", version, self._first_step_of(version))
+
+    def _settle_as_asked(self) -> str:
+        settled = self._settlement.settle()
+        return f"settled {settled:,} tuples that were left out; the answers are in {self._settlement.place}"
+
+    def settle(self) -> int:
+        """Run what was left out with `overflow` until now, without waiting until the load has fallen; how many tuples
+        that were. `settled` has the answers. At the end of a run it is done by itself."""
+        return self._settlement.settle()
+
+    def settled(self, output: str) -> pl.DataFrame:
+        """The late answers at an output: those of the tuples that were left out with `overflow` and settled."""
+        if output not in {box.name for box in self.plan.network.boxes if not box.outputs}:
+            known = ", ".join(box.name for box in self.plan.network.boxes if not box.outputs)
+            raise RunError(f"network {self.plan.network.name!r} has no output {output!r}; it has: {known}")
+        return self._settlement.read(output, self.plan.network)
+
+    def _settle_some(self) -> None:
+        """Between two steps: settle a part, if the load has fallen."""
+        self._settlement.settle_some(self._figures.sheds_with_overflow)
+
+    def _optimise_as_asked(self) -> requests.Answer:
+        if self._figures.is_steered(between_steps=False):
+            raise RunError("tuples are shed or held on arcs of the network; ask again when that is over")
+        decision = self._optimizer.on_demand(self.plan.network)
+        if decision is None:
+            return requests.Answer(True, "nothing to change: no tactic makes the network cheaper", self.version)
+        version = self.replace(decision.network)
+        self._optimizer.note(decision, version, self.status.step)
+        said = (
+            f"accepted as version {version}: {', '.join(decision.tactics)}; expected to cost "
+            f"{100 * decision.saving:.0f} % less"
+        )
+        return requests.Answer(True, said, version, self._first_step_of(version))
+
+    def _optimise(self, version: int, reports: list[Mapping[str, Any]]) -> None:
+        """After a step: change the network if that pays."""
+        self._optimizer.add_step(version, reports)
+        if version != self.version or self._figures.is_steered(between_steps=True):
+            return  # a change is on its way; or arcs are shed and held by name, so they stay until that is over
+        if self._keep_fewer_views(version):
+            return
+        decision = self._optimizer.next_network(self.plan.network)
+        if decision is None:
+            return
+        try:
+            self._optimizer.note(decision, self.replace(decision.network), reports[0]["step"])
+        except (ArterialError, OSError) as refusal:
+            self._optimizer.note_refusal(decision, str(refusal))
+
+    def _keep_fewer_views(self, version: int) -> bool:
+        """Let go of views of `some` that there is no headroom for; whether there were any."""
+        fewer = self._views.next_network(version, self.statistics.window, self.plan.network)
+        if fewer is None:
+            return False
+        try:
+            self.replace(fewer)
+        except (ArterialError, OSError) as refusal:
+            self._views.note_refusal(self.plan.network, str(refusal))
+            return False
+        return True
+
+    @property
+    @abstractmethod
+    def version(self) -> int:
+        """The version of the network that new steps run with."""
+
+    @abstractmethod
+    def _first_step_of(self, version: int) -> int:
+        """The first step that runs with the last version; 0 if it is not planned soon."""
 
     @property
     def outputs(self) -> dict[str, pl.DataFrame]:
@@ -118,8 +327,10 @@ class Run(ABC):
     def _note_end(self) -> None:
         """Write down how it came to its end."""
         state = FAILED if self._error else FINISHED if self.ended else STOPPED
+        self._figures.watchers.notices(self.notices)
         try:
-            self._status.become(state, str(self._error) if self._error else None)
+            self._figures.become(state, str(self._error) if self._error else None)
+            self._figures.close()
         except OSError as trouble:  # a full disk, say; what ended the run comes first
             self._error = self._error or RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}")
 

@@ -5,34 +5,46 @@ Nothing survives its end: it keeps no checkpoint and begins from the start every
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from threading import Condition, Thread
+from threading import Condition, RLock, Thread
 from typing import Any
 
+from arterial.connectors.points.contents import POINTS
 from arterial.connectors.sink import Delivery, Sink
-from arterial.connectors.source import Part, Progress, Source, Span
-from arterial.engine.host.failures import write_rejects
+from arterial.connectors.source import Part, Source
+from arterial.engine.host.arc_steering import StepSteering
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.host.level import Outcome
+from arterial.engine.host.outcome_files import OVERFLOW, report, report_of_values, write_outcome
 from arterial.engine.plan.plan import HEAD
-from arterial.engine.run.binding import bind_sinks, bind_sources, check_bindings, close_sources, notices_of, plan_run
-from arterial.engine.run.folder import make_folder, remove_unless_needed
+from arterial.engine.plan.successor import check_successor
+from arterial.engine.run.binding import bind_sources, check_bindings, close_sources, notices_of, plan_run
+from arterial.engine.run.checkpoint.folder import make_folder
+from arterial.engine.run.checkpoint.lock import lock_checkpoint, note_owner
+from arterial.engine.run.control.controllers import controllers_for, cores_here
+from arterial.engine.run.control.settlement import SETTLED, Settlement
+from arterial.engine.run.control.view_keeper import ViewKeeper
+from arterial.engine.run.figures.run_figures import RunFigures
+from arterial.engine.run.figures.status import STATUS_FILE
 from arterial.engine.run.life import Run
-from arterial.engine.run.lock import lock_checkpoint, note_owner
 from arterial.engine.run.settings import Settings
 from arterial.engine.run.states import PAUSED, RUNNING
-from arterial.engine.run.statistics import Statistics
-from arterial.engine.run.status import RUN_FILE, StatusFile
-from arterial.engine.steering.control import Control, apply
-from arterial.engine.steering.offsets import plan_step, reached
+from arterial.engine.run.versions.optimizer import Optimizer
+from arterial.engine.run.versions.versions import FIRST, BoundSinks, first_version, next_version
+from arterial.engine.run.versions.views import leave_views
+from arterial.engine.run.watch.watchers import Watchers, open_watchers
+from arterial.engine.steering import control
+from arterial.engine.steering.decisions import forget_decision
+from arterial.engine.steering.offsets import ENDED, STOPPED, Offset, first_offset, next_offset, spans_of
 from arterial.errors import ArterialError, RunError
+from arterial.figures.steering import Steering
+from arterial.figures.steps_file import remove_steps
 from arterial.network.network import NetworkValue
-from arterial.network.train import END
+from arterial.storage.place import remove, remove_folder
 
 IDLE_SECONDS = 0.01
 """How long it waits where no source has anything to read yet."""
@@ -81,27 +93,48 @@ class LocalRun(Run):
         self._folder = make_folder(checkpoint)
         self.checkpoint = self._folder.parent
         try:
-            # A local run begins from the start, so what an earlier one took in of its sources is not its own.
-            shutil.rmtree(self._folder / "sources", ignore_errors=True)
+            # A local run begins from the start, so what an earlier one took in and kept is not its own.
+            for earlier in (
+                self._folder / "sources",
+                self.checkpoint / POINTS,
+                self._folder / OVERFLOW,
+                self.checkpoint / SETTLED,
+            ):
+                remove_folder(earlier)
+            network = leave_views(network, self.checkpoint)
             self._sources = bind_sources(network, sources, self._folder)
-            self._sinks = bind_sinks(network, sinks, self._folder)
-            self.plan = plan_run(network, settings.shards or _cores(), self._sources)
+            self._bound = BoundSinks(self._folder)
+            self._version = first_version(network, sinks)
+            self._sinks = self._bound.of(self._version, {(name, FIRST): sink for name, sink in sinks.items()})
+            self.plan = plan_run(network, settings.shards or cores_here(), self._sources)
             self._lock = lock_checkpoint(self._folder)
+            watchers = self._open_watchers(settings)
             note_owner(self._lock, None)
-            self._status = StatusFile(self.plan, None if temporary else self.checkpoint / RUN_FILE)
+            self._forget()
+            controllers = controllers_for(settings, self.plan)
+            self._figures = RunFigures(self.plan, self._folder, controllers, watchers, temporary=temporary)
         except OSError as trouble:
             raise RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}") from None
-        self.statistics = Statistics(self.plan)
         self.notices = notices_of(self._sources)
         self._settings = settings
+        self._views = ViewKeeper(min(cores_here(), self.plan.shards), settings.headroom)
+        self._optimizer = Optimizer(self._folder, automatic=settings.optimise)
+        self._networks = {self.version: self.plan.network}
+        self._settlement = Settlement(self._folder, self._networks.__getitem__, settings.policy, settings.headroom)
         self._host = InProcess(self.plan, policy=settings.policy)
-        self._control, self._changed = Control(), Condition()
+        self._levels = len(self.plan.levels)
+        self._changed, self._between, self._step = Condition(), RLock(), 0
         self._ended = False
 
     @property
     def sinks(self) -> Mapping[str, Sink]:
         """The sinks of the outputs and connection points, by name."""
         return self._sinks
+
+    @property
+    def sources(self) -> Mapping[str, Source]:
+        """The sources, by name."""
+        return self._sources
 
     @property
     def ended(self) -> bool:
@@ -111,32 +144,61 @@ class LocalRun(Run):
     @property
     def paused(self) -> bool:
         """Whether it waits between two trains for a command."""
-        return self.active and self._control.paused
+        return self.active and control.read_control(self._folder).paused
 
     def stop(self, seconds: float = 60.0) -> None:
         """End it after the train at hand. It cannot be resumed."""
-        self._command(stop=1)
+        self._command(control.stop)
         self._over.wait(seconds)
         if self._error is not None:
             raise self._error
 
     def pause(self) -> None:
         """Stop between two trains."""
-        self._command(paused=True)
+        self._command(control.pause)
 
     def resume(self) -> None:
         """Go on."""
-        self._command(paused=False)
+        self._command(control.resume)
 
     def step(self, trains: int = 1) -> None:
         """Pause, if it was not, and go on by so many trains."""
-        self._command(paused=True, steps=self._control.steps + trains)
+        self._command(lambda folder: control.step(folder, trains))
 
-    def replace(self, network: NetworkValue, sinks: Mapping[str, Sink] | None = None) -> int:
-        """Only a run on Spark can go on with another version of its network."""
-        raise RunError(
-            f"network {network.name!r}: a local run cannot change its network; stop it and start another run"
-        )
+    def replace(
+        self,
+        network: NetworkValue,
+        sinks: Mapping[str, Sink] | None = None,
+        *,
+        history: Mapping[str, str] | None = None,
+    ) -> int:
+        """Let another version of the network run from the next train on; its number."""
+        with self._between:
+            given = sinks or {}
+            network = leave_views(network, self.checkpoint)
+            plan = plan_run(network, self.plan.shards, self._sources)
+            check_successor(self.plan, plan, self._levels)
+            self._figures.check_queues(plan)
+            version = next_version(self._version, network, given)
+            self._sinks = self._bound.of(version, {(name, version.number): sink for name, sink in given.items()})
+            control.begin_with(self._folder, version.number, history or {})
+            self._host.replace(plan)
+            self._figures.follow(plan)
+            self._version, self.plan = version, plan
+            self._networks[version.number] = network
+            control.switch(self._folder, version.number)
+        return version.number
+
+    @property
+    def version(self) -> int:
+        """The version of the network that new steps run with."""
+        return self._version.number
+
+    def _link_aside(self) -> str:
+        raise RunError("a run with --local keeps no checkpoint, so there is nothing to save")
+
+    def _first_step_of(self, version: int) -> int:
+        return self._step + 1
 
     def work(self) -> None:
         """Run until all sources are at their end, or until it is stopped or fails; in the thread of the caller."""
@@ -145,7 +207,8 @@ class LocalRun(Run):
                 source.start()
             self._run_steps()
             if self._ended:
-                for sink in self._sinks.values():
+                self._settlement.settle()
+                for sink in self._bound:
                     sink.finish()
         except ArterialError as mistake:
             self._error = mistake
@@ -156,33 +219,62 @@ class LocalRun(Run):
             self.notices = close_sources(self._sources, ended=self._ended and self._error is None)
             self._note_end()
             self._lock.close()
-            if self._temporary:
-                remove_unless_needed(self._folder)
+            self._remove_temporary()
             self._over.set()
 
-    def _command(self, **changes: Any) -> None:
+    def _open_watchers(self, settings: Settings) -> Watchers:
+        try:
+            return open_watchers(settings.watch, self.plan, uuid.uuid4().hex, self._folder)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _steered(self) -> Path:
+        return self._folder
+
+    def _forget(self) -> None:
+        """Remove what an earlier run left that steered it, and its figures: a local run begins from the start."""
+        control.forget_control(self._folder)
+        forget_decision(self._folder)
+        for marker in (ENDED, STOPPED):
+            remove(self._folder / marker)
+        remove(self.checkpoint / STATUS_FILE)
+        remove_steps(self.checkpoint)
+
+    def _command(self, give: Callable[[Path], object]) -> None:
+        """Give a command, if there is still somebody to take it."""
         with self._changed:
-            self._control = replace(self._control, **changes)
-            if self.active and not self._control.stop:
-                self._status.become(PAUSED if self._control.paused else RUNNING)
+            if self.active:
+                with suppress(RunError) if self._temporary else nullcontext():
+                    give(self._folder)
+                    self._note_paused()
             self._changed.notify_all()
 
+    def _note_paused(self) -> None:
+        paused = self.paused
+        if self.active and paused != (self.status.state == PAUSED):
+            self._figures.become(PAUSED if paused else RUNNING)
+
     def _run_steps(self) -> None:
-        at = {name: source.begin() for name, source in self._sources.items()}
-        step, used = 0, 0
-        while not self._control.stop:
-            if all(progress.through == END for progress in at.values()):
-                self._ended = True
-                return
-            goes_on, used_then = apply(self._control, used)
+        at = first_offset(self._sources, self._folder)
+        while True:
+            self._answer_requests(self._folder)
+            self._settle_some()
             began = time.time()
-            after = plan_step(self._sources, at, self._settings.train_size, began) if goes_on else at
-            if after == at:
+            with self._between:
+                after = next_offset(self._sources, at, self._folder, self._settings.train_size, 0)
+                if after is not at:
+                    self._run_step(at, after)
+            if after is at:
+                self._ended = (self._folder / ENDED).exists()
+                if self._ended or (self._folder / STOPPED).exists():
+                    return
+                self._note_paused()
                 self._rest(IDLE_SECONDS)
                 continue
-            step, used = step + 1, used_then
-            self._run_step(step, began, at, after)
             at = after
+            if self.status.state == PAUSED:
+                self._note_paused()  # another process let it go on
             self._rest(began + self._settings.interval - time.time())
 
     def _rest(self, seconds: float) -> None:
@@ -191,44 +283,30 @@ class LocalRun(Run):
             with self._changed:
                 self._changed.wait(seconds)
 
-    def _run_step(self, step: int, born: float, before: Mapping[str, Progress], after: Mapping[str, Progress]) -> None:
-        shards = self.plan.shards
+    def _run_step(self, before: Offset, after: Offset) -> None:
+        shards, spans = self.plan.shards, spans_of(before, after)
+        record = Steering.from_json(after["steering"])
+        steered = StepSteering(after["step"], record, after["born"], self.checkpoint / POINTS)
         reads = {}
         for name, source in self._sources.items():
-            span = Span(before[name], after[name])
             key = self.plan.source_keys[name] if name in self.plan.split_sources else None
-            reads[name] = [source.read_trains(span, Part(slot, shards, key)) for slot in range(shards)]
-        outcomes = self._host.step_by_slot(reads)
+            reads[name] = [source.read_trains(spans[name], Part(slot, shards, key)) for slot in range(shards)]
+        outcomes = self._host.step_by_slot(reads, steered)
         reports: list[Mapping[str, Any]] = []
         for level, slots in enumerate(outcomes, start=HEAD):
             for slot, outcome in enumerate(slots):
-                self._deliver(step, slot, born, outcome)
-                if outcome.rejects:
-                    write_rejects(self._folder / "rejects", step, level, slot, outcome.rejects)
-                reports.append(_report(step, born, outcome))
-        for sink in self._sinks.values():
-            sink.commit(step)
-        reports[0] = {**reports[0], **reached(self._sources, after, born)}
-        self._status.add_step(self.plan, reports)
-        self.statistics.add_step(reports, time.time() - born)
+                self._deliver(steered.step, slot, steered.born, outcome)
+                write_outcome(self._folder, self.version, steered.step, level, slot, outcome)
+                said = report(level, slot, steered, outcome, outcome.seconds)
+                reports.append({**said, **report_of_values(self.plan, outcome)})
+        for sink in self._bound:
+            sink.commit(steered.step)
+        reports[0] = {**reports[0], **after["reached"]}
+        self._figures.add_step(self.plan, reports)
+        self._step = steered.step
+        self._optimise(self.version, reports)
 
     def _deliver(self, step: int, slot: int, born: float, outcome: Outcome) -> None:
         for output, train in outcome.deliveries.items():
             if output in self._sinks:
                 self._sinks[output].write(Delivery(output, step, slot, train, born))
-
-
-def _cores() -> int:
-    """The cores that this process may use: as many as Spark would take here."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _report(step: int, born: float, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "step": step,
-        "delay": time.time() - born,
-        "boxes": {
-            name: [counts.tuples_in, counts.tuples_out, counts.seconds] for name, counts in outcome.counts.items()
-        },
-        "rejects": len(outcome.rejects),
-    }

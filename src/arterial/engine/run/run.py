@@ -4,54 +4,61 @@ from __future__ import annotations
 
 import tempfile
 import time
-import uuid
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import IO, TYPE_CHECKING, Any
 
 from arterial.connectors.memory_source import MemorySource
-from arterial.connectors.sink import Delivery, Sink
+from arterial.connectors.sink import Sink
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.connectors.source import Source
+from arterial.engine.plan.successor import check_successor
 from arterial.engine.run.binding import (
-    bind_sinks,
-    bind_sources,
     check_bindings,
     close_sources,
     first_port,
     notices_of,
     plan_run,
 )
-from arterial.engine.run.folder import FOLDER, make_folder, remove_unless_needed
+from arterial.engine.run.checkpoint.folder import FOLDER, make_folder
+from arterial.engine.run.checkpoint.lock import lock_checkpoint, release
+from arterial.engine.run.checkpoint.savepoint import forget_links, link_aside
+from arterial.engine.run.control.controllers import controllers_for, cores_here
+from arterial.engine.run.control.settlement import Settlement
+from arterial.engine.run.control.view_keeper import ViewKeeper
+from arterial.engine.run.driver import Ready, commit_step, make_ready, take_reports, take_up, work_of
+from arterial.engine.run.figures.run_figures import RunFigures
 from arterial.engine.run.life import Run
-from arterial.engine.run.lock import lock_checkpoint, note_owner
-from arterial.engine.run.manifest import Made, check_manifest, write_manifest
 from arterial.engine.run.settings import Settings
 from arterial.engine.run.states import PAUSED, RUNNING
-from arterial.engine.run.statistics import Statistics
-from arterial.engine.run.status import RUN_FILE, StatusFile
-from arterial.engine.run.versions import check_successor, keep_network, kept_networks, offer
-from arterial.engine.spark.damage import check_logs
+from arterial.engine.run.versions.optimizer import Optimizer
+from arterial.engine.run.versions.versions import next_version
+from arterial.engine.run.versions.views import leave_views
+from arterial.engine.run.watch.watchers import open_watchers
+from arterial.engine.spark.cluster import check_workers
 from arterial.engine.spark.errors import as_run_error
 from arterial.engine.spark.frame_sink import FrameSink, frame_of
 from arterial.engine.spark.frame_source import FrameSource
 from arterial.engine.spark.levels import add_levels
+from arterial.engine.spark.offset_log import last_offsets
 from arterial.engine.spark.packed_work import PackedWork
 from arterial.engine.spark.session import query_settings, spark_session
 from arterial.engine.spark.source import read_sources
+from arterial.engine.spark.spark_files import SparkFiles
 from arterial.engine.spark.task import fed_by
-from arterial.engine.spark.work import Work
 from arterial.engine.steering import control
 from arterial.engine.steering.offsets import ENDED, STOPPED
-from arterial.engine.transport.rows import REPORT, unpack_report
-from arterial.engine.transport.tuples import unpack_tuples
+from arterial.engine.transport.rows import REPORT
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import Train
+from arterial.storage.disk import durably
+from arterial.storage.epoch import check_epoch
+from arterial.storage.fail_point import fail_point
 from arterial.storage.place import remove
 from arterial.storage.shared_memory import MemoryFolder
 
@@ -79,27 +86,25 @@ def run(
     """
     settings = settings or Settings()
     check_bindings(network, sources, sinks, settings.policy, settings.train_size)
-    folder = make_folder(checkpoint)
-    lock = lock_checkpoint(folder)
-    try:
-        session = spark or spark_session(f"arterial {network.name}")
-        note_owner(lock, getattr(getattr(session.sparkContext._gateway, "proc", None), "pid", None))
-        own = bind_sources(network, sources, folder)
-        frames = {name: source for name, source in sources.items() if isinstance(source, FrameSource)}
-        plan = plan_run(network, settings.shards or int(session.sparkContext.defaultParallelism), own, frames)
-        check_logs(folder.parent / "spark")
-        made = check_manifest(folder, plan)
-        keep_network(folder, made.version, network)
-        ready = bind_sinks(network, sinks, folder)
-        rejects, chunks = str(folder / "rejects"), str(folder / "chunks")
-        work = Work(uuid.uuid4().hex, plan, own, ready, settings.policy, rejects, chunks, made.version)
-        return SparkRun(work, made.levels, frames, folder, settings, session, lock, temporary)
-    except OSError as trouble:
-        lock.close()
-        raise as_run_error(trouble, folder) from None
-    except BaseException:
-        lock.close()
-        raise
+    with ExitStack() as held:
+        held.enter_context(durably(settings.durable))
+        folder = make_folder(checkpoint)
+        lock = lock_checkpoint(folder)
+        held.callback(lock.close)
+        try:
+            session = spark or spark_session(f"arterial {network.name}")
+            check_workers(session, folder)
+            process = getattr(getattr(session.sparkContext._gateway, "proc", None), "pid", None)
+            known = take_up(lock, folder, process, durable=settings.durable)
+            network = leave_views(network, folder.parent)
+            cores = int(session.sparkContext.defaultParallelism)
+            ready = make_ready(network, sources, sinks, folder, settings, cores)
+            frames = {name: source for name, source in sources.items() if isinstance(source, FrameSource)}
+            started = SparkRun(ready, frames, folder, settings, session, lock, temporary)
+        except OSError as trouble:
+            raise as_run_error(trouble, folder) from None
+        started.watch(held.pop_all(), known)
+        return started
 
 
 class SparkRun(Run):
@@ -107,8 +112,7 @@ class SparkRun(Run):
 
     def __init__(
         self,
-        work: Work,
-        levels: int,
+        ready: Ready,
         frames: Mapping[str, FrameSource],
         folder: Path,
         settings: Settings,
@@ -118,26 +122,38 @@ class SparkRun(Run):
     ) -> None:
         super().__init__()
         self._temporary = temporary
-        self.plan, self.statistics, self.checkpoint = work.plan, Statistics(work.plan), folder.parent
+        self.checkpoint = folder.parent
+        watchers = open_watchers(settings.watch, ready.works[-1].plan, ready.works[-1].run, folder)
         on_one_machine = str(session.sparkContext.master).startswith("local")
         self._memory = MemoryFolder.make("shipments") if on_one_machine else None
-        if self._memory:
-            work = replace(work, memory=str(self._memory.path))
-        self._folder, self._work, self._frames, self._lock = folder, work, frames, lock
-        self._levels, self._works = levels, {work.version: work}
+        memory = str(self._memory.path) if self._memory else ""
+        works = [replace(work, memory=memory) for work in ready.works]
+        self._folder, self._frames, self._lock, self._files = folder, frames, lock, ready.files
+        self._levels, self._sinks, self._version = ready.levels, ready.sinks, ready.version
+        self._works = {each.version: each for each in works}
+        self._work, self._replacing, self._between = works[-1], Lock(), Lock()
+        work, self.plan = self._work, self._work.plan
+        controllers = controllers_for(settings, work.plan)
+        self._figures = RunFigures(works[0].plan, folder, controllers, watchers, temporary=temporary)
+        for each in works:
+            self._figures.follow(each.plan)
+        self._views = ViewKeeper(min(cores_here(), work.plan.shards), settings.headroom)
+        self._optimizer = Optimizer(folder, automatic=settings.optimise and not frames)
+        self._settlement = Settlement(folder, self._network_of, settings.policy, settings.headroom)
         self.notices = notices_of(work.sources)
+        self._held, self._known = ExitStack(), ""
+        self._spark_files = SparkFiles(self.checkpoint / "spark") if work.durable else None
         self._ended = False
-        self._status = StatusFile(work.plan, None if temporary else self.checkpoint / RUN_FILE)
         for marker in (ENDED, STOPPED):
             remove(folder / marker)
+        forget_links(self.checkpoint)
+        control.refuse_commands(folder, "")
         control.switch(folder, work.version)
+        control.refuse_commands(folder, self._no_commands())
         self._packed = PackedWork.of(work, folder)
-        for version, network in kept_networks(folder).items():
-            if version != work.version:
-                plan = plan_run(network, work.plan.shards, work.sources, frames)
-                self._works[version] = offer(self._packed, work, version, plan, work.sinks)
+        for each in works[:-1]:
+            self._packed.add(each)
         session.sparkContext.setLogLevel("OFF")
-        self._step_began = time.perf_counter()
         try:
             for source in work.sources.values():
                 source.start()
@@ -156,6 +172,11 @@ class SparkRun(Run):
             self._error = as_run_error(trouble, self._folder)
             self._note_end()
             raise self._error from None
+
+    def watch(self, held: ExitStack, known: str) -> None:
+        """Begin to watch the query; `held` is given back at its end, `known` is what the user should know."""
+        self._held, self._known = held, known
+        self.notices = (known, *self.notices) if known else self.notices
         Thread(target=self._watch, name="arterial-watcher", daemon=True).start()
 
     @property
@@ -172,6 +193,11 @@ class SparkRun(Run):
     def sinks(self) -> Mapping[str, Sink]:
         """The sinks of the outputs and connection points, by name."""
         return self._work.sinks
+
+    @property
+    def sources(self) -> Mapping[str, Source]:
+        """The sources of our own, by name; not the frames of Spark."""
+        return self._work.sources
 
     def stop(self, seconds: float = 60.0) -> None:
         """End it after the train at hand; after so many seconds, at once. It can be resumed either way."""
@@ -198,33 +224,87 @@ class SparkRun(Run):
         self._needs_own_sources()
         control.step(self._folder, trains)
 
-    def replace(self, network: NetworkValue, sinks: Mapping[str, Sink] | None = None) -> int:
+    def replace(
+        self,
+        network: NetworkValue,
+        sinks: Mapping[str, Sink] | None = None,
+        *,
+        history: Mapping[str, str] | None = None,
+    ) -> int:
         """Let another version of the network run from the next train on; its number.
 
-        It must have the same sources, no more shuffles, and its stateful boxes as they were; others may come and go.
+        It must have the same sources, no more shuffles, and its stateful boxes as they were; others may come and go. A
+        new output needs a sink. What cannot be is refused, and the run goes on as it was.
         """
         self._needs_own_sources()
-        plan = plan_run(network, self.plan.shards, self._work.sources)
-        check_successor(self.plan, plan, self._levels)
-        version = self._work.version + 1
-        outputs = {box.name for box in network.boxes}
-        kept = {name: sink for name, sink in self._work.sinks.items() if name in outputs}
-        ready = {**bind_sinks(network, sinks or {}, self._folder), **kept}
-        work = offer(self._packed, self._work, version, plan, ready)
-        keep_network(self._folder, version, network)
-        self.statistics.follow(plan)
-        self._work = self._works[version] = work
-        self.plan = plan
-        write_manifest(self._folder, plan, Made(version, self._levels))
-        control.switch(self._folder, version)
-        return version
+        with self._replacing:
+            network = leave_views(network, self.checkpoint)
+            plan = plan_run(network, self.plan.shards, self._work.sources)
+            check_successor(self.plan, plan, self._levels)
+            self._figures.check_queues(plan)
+            given = sinks or {}
+            version = next_version(self._version, network, given)
+            unbound = {(name, version.number): sink for name, sink in given.items()}
+            work = work_of(self._work, version, self._sinks.of(version, unbound), self._frames)
+            control.begin_with(self._folder, version.number, history or {})
+            self._packed.add(work)
+            self._files.add(version, given)
+            self._figures.follow(plan)
+            self._works[version.number] = work
+            self._version, self._work, self.plan = version, work, plan
+            control.switch(self._folder, version.number)
+            self._collect()
+        return version.number
+
+    @property
+    def version(self) -> int:
+        """The version of the network that new steps run with."""
+        return self._version.number
+
+    def _first_step_of(self, version: int) -> int:
+        """The first step that runs with the last version; 0 if it is not planned within a second."""
+        patience = time.monotonic() + 1.0
+        while time.monotonic() < patience:
+            steps = [o["step"] for o in last_offsets(self.checkpoint / "spark") if o["version"] == version]
+            if steps:
+                return int(min(steps))
+            time.sleep(0.05)
+        return 0
+
+    def _link_aside(self) -> str:
+        with self._between, self._replacing:
+            return link_aside(self.checkpoint)
+
+    def _collect(self) -> None:
+        """Let go of the versions that no step can need any more."""
+        logged = [offset["version"] for offset in last_offsets(self.checkpoint / "spark")]
+        oldest = min([*logged, self._version.number]) if logged else 0
+        for number in [number for number in self._works if number < oldest]:
+            del self._works[number]
+            self._packed.remove(number)
+        self._files.keep_only({*self._works, *self._settlement.versions})
+
+    def _network_of(self, version: int) -> NetworkValue:
+        """The network of a version that a step ran with, whose overflow is not settled yet."""
+        work = self._works.get(version)
+        return work.plan.network if work is not None else self._files.version(version).network
+
+    def _steered(self) -> Path:
+        self._needs_own_sources()
+        return self._folder
 
     def _needs_own_sources(self) -> None:
-        if self._frames:
-            raise RunError(
-                f"the source {', '.join(self._frames)} is a DataFrame of Spark, which takes no pause; stop the run and "
-                "start it again with the same checkpoint instead"
-            )
+        if why := self._no_commands():
+            raise RunError(why)
+
+    def _no_commands(self) -> str:
+        """Why this run takes no commands; empty if it takes them."""
+        if not self._frames:
+            return ""
+        return (
+            f"the source {', '.join(self._frames)} is a DataFrame of Spark, which takes no commands; stop the run "
+            "in its own process and start it again with the same checkpoint instead"
+        )
 
     def _rows(self, session: SparkSession, work: PackedWork, settings: Settings) -> DataFrame:
         """The plan as a DataFrame: what the sources give, sent through all levels."""
@@ -240,16 +320,30 @@ class SparkRun(Run):
         return add_levels(rows, work, self._levels)
 
     def _finish_step(self, rows: DataFrame, number: int) -> None:
-        """Run the step that Spark planned, and take in what its tasks have to say."""
-        framed = {name: sink for name, sink in self._work.sinks.items() if isinstance(sink, FrameSink)}
+        """Run the step that Spark planned; a savepoint is taken before it or after."""
+        with self._between:
+            self._run_step(rows, number)
+
+    def _run_step(self, rows: DataFrame, number: int) -> None:
+        """Run a step, and take in what its tasks have to say."""
+        if self._spark_files:
+            self._spark_files.sync_logs()
+        check_epoch(self._folder, self._work.run)
+        fail_point("step.begun")
+        framed = {
+            name: (sink, work)
+            for work in list(self._works.values())
+            for name, sink in work.sinks.items()
+            if isinstance(sink, FrameSink)
+        }
         if framed:
             rows = rows.persist()
         try:
-            reports = self._take_reports(rows)
-            for name, sink in framed.items():
-                schema = self.plan.network.streams[fed_by(self._work, name)].schema
-                assert sink.function is not None
-                sink.function(frame_of(rows, name, schema), number)
+            reports, driven = self._take_reports(rows)
+            for name, (target, work) in framed.items():
+                schema = work.plan.network.streams[fed_by(work, name)].schema
+                assert target.function is not None
+                target.function(frame_of(rows, name, schema), number)
         finally:
             if framed:
                 rows.unpersist()
@@ -258,30 +352,17 @@ class SparkRun(Run):
         if not reports:
             # Spark runs a first step even for a source that is paused and gives nothing; it is none of ours.
             return
-        # A step may have been planned before another version of the network took over: its sinks commit it too.
-        sinks = [sink for work in list(self._works.values()) for sink in work.sinks.values()]
-        for each in {id(sink): sink for sink in sinks}.values():
-            each.commit(reports[0]["step"])
-        now = time.perf_counter()
-        self._status.add_step(self.plan, reports)
-        self.statistics.add_step(reports, now - self._step_began)
-        self._step_began = now
+        if self._spark_files:
+            self._spark_files.sync_state()
+        check_epoch(self._folder, self._work.run)
+        commit_step(list(self._sinks), self._works[reports[0]["version"]].plan, reports, driven, self._figures)
+        self._optimise(reports[0]["version"], reports)
 
-    def _take_reports(self, rows: DataFrame) -> list[Mapping[str, Any]]:
-        reports: list[Mapping[str, Any]] = []
-        framed = any(sink.to_frame for sink in self._work.sinks.values())
-        for row in (rows.filter(f"substring(packed, 1, 4) = X'{REPORT.hex()}'") if framed else rows).collect():
-            packed = bytes(row.packed)
-            assert packed[:4] == REPORT, "a shipment missed its level"
-            said, payload = unpack_report(packed)
-            if "deliver" in said:
-                name, work = said["deliver"], self._works[said["version"]]
-                schema = work.plan.network.streams[fed_by(work, name)].schema
-                train = Train(unpack_tuples(payload, schema), said["through"])
-                work.sinks[name].write(Delivery(name, said["step"], said["slot"], train))
-            else:
-                reports.append(said)
-        return reports
+    def _take_reports(self, rows: DataFrame) -> tuple[list[Mapping[str, Any]], dict[str, float]]:
+        """The reports of a step's tasks, and when the outputs that the driver writes were written."""
+        framed = any(sink.to_frame for work in list(self._works.values()) for sink in work.sinks.values())
+        reports = (rows.filter(f"substring(packed, 1, 4) = X'{REPORT.hex()}'") if framed else rows).collect()
+        return take_reports((bytes(row.packed) for row in reports), self._works)
 
     def _watch(self) -> None:
         """Wait for the end of the query, or for the markers by which it says that it can be ended."""
@@ -289,23 +370,32 @@ class SparkRun(Run):
             while not self._query.awaitTermination(0.05):  # type: ignore[arg-type]
                 if any((self._folder / marker).exists() for marker in (ENDED, STOPPED)):
                     self._query.stop()
-                elif (paused := self.paused) != (self._status.status.state == PAUSED):
-                    self._status.become(PAUSED if paused else RUNNING)
+                    continue
+                self._answer_requests(self._folder)
+                self._settle_some()
+                if (paused := self.paused) != (self.status.state == PAUSED):
+                    self._figures.become(PAUSED if paused else RUNNING)
             self._ended = self.ended
+            if self._spark_files:
+                self._spark_files.sync_logs()
             if self._ended:
-                for sink in self._work.sinks.values():
+                fail_point("end.reached")
+                self._settlement.settle()
+                for sink in self._sinks:
                     sink.finish()
+                fail_point("end.sinks-finished")
         except Exception as trouble:
             self._error = as_run_error(trouble, self._folder)
             with suppress(Exception):
                 self._query.stop()
         finally:
             self._clear_memory()
-            self.notices = close_sources(self._work.sources, ended=self._ended and self._error is None)
+            said = close_sources(self._work.sources, ended=self._ended and self._error is None)
+            self.notices = (self._known, *said) if self._known else said
             self._note_end()
-            self._lock.close()
-            if self._temporary:
-                remove_unless_needed(self._folder)
+            release(self._lock)
+            self._held.close()
+            self._remove_temporary()
             self._over.set()
 
     def _clear_memory(self) -> None:

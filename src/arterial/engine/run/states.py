@@ -1,4 +1,4 @@
-"""The states of a run, as words; `arterial status`, `run.json`, `--json` and `Run.state` all use them."""
+"""The states of a run, as words; `arterial status`, `status.json`, `--json` and `Run.state` all use them."""
 
 from __future__ import annotations
 

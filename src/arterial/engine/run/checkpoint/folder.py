@@ -11,17 +11,26 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arterial.errors import RunError
-from arterial.storage.place import put_in_place, remove
+from arterial.storage.place import OWN, put_in_place, remove
+from arterial.storage.place import make_folder as make_path
 
 FOLDER = "arterial"
+STARTING_OVER = ".starting-over"
+"""A file in the checkpoint that is there while `--force` removes what an earlier run left."""
 
 
 def make_folder(checkpoint: str | Path) -> Path:
     """The run's own folder in its checkpoint."""
     check_path(checkpoint)
     folder = Path(checkpoint).absolute() / FOLDER
+    if (folder.parent / STARTING_OVER).exists():
+        raise RunError(
+            f"{checkpoint}: --force was interrupted while it removed what an earlier run left there, or in the "
+            "outputs. Use --force once more."
+        )
     try:
-        (folder / "rejects").mkdir(parents=True, exist_ok=True)
+        make_path(folder.parent)
+        make_path(folder / "rejects", OWN)
         probe = folder / f".probe-{uuid.uuid4().hex}"
         put_in_place(probe, b"")
         remove(probe)
@@ -55,5 +64,5 @@ def checkpoint_or_temporary(checkpoint: str | Path | None) -> Iterator[Path]:
 
 def remove_unless_needed(folder: Path) -> None:
     """Remove a temporary checkpoint; it stays if lines or tuples were set aside there, for the user to look at."""
-    if not any(folder.rglob("*.jsonl")):
+    if not any(path.name != "optimizer.jsonl" for path in folder.rglob("*.jsonl")):
         shutil.rmtree(folder.parent, ignore_errors=True)

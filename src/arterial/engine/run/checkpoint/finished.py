@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from arterial.connectors.sink import Sink
+from arterial.engine.plan.views import without_views
 from arterial.engine.run.binding import bind_sources
-from arterial.engine.run.folder import FOLDER, check_path
-from arterial.engine.run.lock import lock_checkpoint
-from arterial.engine.run.manifest import MANIFEST, describe_boxes
+from arterial.engine.run.checkpoint.folder import FOLDER, STARTING_OVER, check_path
+from arterial.engine.run.checkpoint.lock import lock_checkpoint
+from arterial.engine.run.checkpoint.manifest import MANIFEST, describe_boxes
+from arterial.engine.run.control.settlement import SETTLED
+from arterial.engine.run.figures.status import STATUS_FILE, Status, read_status
 from arterial.engine.run.states import FINISHED
-from arterial.engine.run.status import RUN_FILE, Status, read_status
 from arterial.errors import RunError
+from arterial.figures.steps_file import remove_steps
 from arterial.network.network import NetworkValue
-from arterial.storage.place import remove
+from arterial.storage.place import make_folder, put_in_place, remove, remove_folder
 
 
 def finished(checkpoint: Path, network: NetworkValue, sources: Mapping[str, Any]) -> Status | None:
@@ -27,13 +29,13 @@ def finished(checkpoint: Path, network: NetworkValue, sources: Mapping[str, Any]
     """
     check_path(checkpoint)
     status = read_status(checkpoint)
-    if status is None or status.state != FINISHED:
+    if status is None or status.state != FINISHED or (checkpoint / STARTING_OVER).exists():
         return None
     try:
         kept = json.loads((checkpoint / FOLDER / MANIFEST).read_text())["boxes"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if kept != describe_boxes(network):
+    if kept != describe_boxes(without_views(network)):
         return None
     with lock_checkpoint(checkpoint / FOLDER):
         bind_sources(network, sources, checkpoint / FOLDER)
@@ -46,12 +48,17 @@ def start_over(checkpoint: Path, sinks: Mapping[str, Sink], *more: str) -> None:
     Nothing else in the folder is touched, and a run that is at work there is refused.
     """
     folder = checkpoint / FOLDER
+    marker = checkpoint / STARTING_OVER
     if checkpoint.exists() and any(checkpoint.iterdir()):
-        if not folder.is_dir():
+        if not folder.is_dir() and not marker.exists():
             raise RunError(f"--force: {checkpoint} is not the checkpoint of a run; remove it yourself if it may go")
+        make_folder(folder)
         with lock_checkpoint(folder):
-            for name in ("spark", "points", "parts", *more, FOLDER):
-                shutil.rmtree(checkpoint / name, ignore_errors=True)
-            remove(checkpoint / RUN_FILE)
+            put_in_place(marker, b"")
+            for name in ("spark", "points", "parts", SETTLED, *more, FOLDER):
+                remove_folder(checkpoint / name)
+            remove(checkpoint / STATUS_FILE)
+            remove_steps(checkpoint)
     for sink in sinks.values():
         sink.start_over()
+    remove(marker)

@@ -1,18 +1,20 @@
-"""Statistics of a run: per box and arc tuples in and out, cost, selectivity, queue and delay (Aurora §2.2, §5)."""
+"""Statistics of a run: the last window of steps, for controllers and who looks on, and totals of this process."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from threading import Lock
 from typing import Any
 
 from arterial.engine.plan.plan import Plan
-from arterial.network.network import Port
-from arterial.network.schema import Type
-from arterial.network.train import BEGIN, END
+from arterial.engine.run.figures.window_figures import describe_window, shown_time
+from arterial.figures.step import BoxFigures, SourceFigures, StepFigures
+from arterial.figures.window import Window
+from arterial.network.network import Arc
+
+MOST_STEPS = 256
+"""So many steps make a window at most: where they are very short, a look at all of them would take longer than one."""
 
 
 @dataclass
@@ -22,8 +24,6 @@ class BoxStatistics:
     tuples_in: int = 0
     tuples_out: int = 0
     seconds: float = 0.0
-    delay: float = 0.0
-    """Seconds from reading the oldest tuple of the last train to when it had passed this box's level."""
     by_port: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -36,44 +36,42 @@ class BoxStatistics:
         """The cost of a tuple."""
         return 1e6 * self.seconds / self.tuples_in if self.tuples_in else None
 
+    def add(self, figures: BoxFigures) -> None:
+        """Count another step."""
+        self.tuples_in += sum(figures.tuples_in.values())
+        self.tuples_out += sum(figures.tuples_out.values())
+        self.seconds += figures.seconds
+        for port, number in figures.tuples_out.items():
+            self.by_port[port] = self.by_port.get(port, 0) + number
+
 
 class Statistics:
-    """Adds up the reports of all tasks. Many threads may read it while the run goes on."""
+    """Adds up the figures of steps. Many threads may read it while the run goes on."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._lock = Lock()
         self._boxes: dict[str, BoxStatistics] = {box.name: BoxStatistics() for box in plan.network.boxes}
-        self._last: dict[str, dict[str, int]] = {}
-        self._waiting: dict[str, int | None] = {}
         self._through: dict[str, int] = {}
-        self._share: dict[str, float | None] = {}
         self._first: tuple[float, float] | None = None
         self._began = time.monotonic()
+        self.window = Window(most=MOST_STEPS)
         self.steps = 0
         self.step = 0
         self.rejects = 0
-        self.step_seconds = 0.0
-        self.delay = 0.0
 
-    def add_step(self, reports: list[Mapping[str, Any]], seconds: float) -> None:
-        """Take in the reports of one step."""
+    def add_step(self, figures: StepFigures) -> None:
+        """Take in one step."""
         with self._lock:
             self.steps += 1
-            self.step_seconds = seconds
-            self._last = {}
-            delays = []
-            for report in reports:
-                self.step = max(self.step, report["step"])
-                self.rejects += report["rejects"]
-                self._waiting.update(report.get("waiting", {}))
-                self._share.update(report.get("share", {}))
-                # A source at its end holds back no other, and its last time is as good as any.
-                self._through.update({k: t for k, t in report.get("through", {}).items() if BEGIN < t < END})
-                delays.append(report["delay"])
-                for name, (tuples_in, tuples_out, cost) in report["boxes"].items():
-                    self._add_box(name, tuples_in, tuples_out, cost, report["delay"])
-            self.delay = max(delays, default=0.0)
+            self.step = max(self.step, figures.step)
+            self.rejects += figures.rejects
+            self.window.add(figures)
+            for name, box in figures.boxes.items():
+                self._boxes.setdefault(name, BoxStatistics()).add(box)
+            for name, source in figures.sources.items():
+                if source.through is not None:
+                    self._through[name] = source.through
             if self._first is None and (share := self._read_share()) is not None:
                 self._first = (time.monotonic(), share)
 
@@ -88,6 +86,21 @@ class Statistics:
         """What one box has done."""
         with self._lock:
             return self._boxes[name]
+
+    @property
+    def last(self) -> StepFigures | None:
+        """The figures of the last step."""
+        return self.window.steps[-1] if self.window.steps else None
+
+    @property
+    def step_seconds(self) -> float:
+        """How long the last step took."""
+        return self.last.seconds if self.last else 0.0
+
+    @property
+    def delay(self) -> float:
+        """The worst delay of an output in the last step."""
+        return max((output.delay for output in self.last.outputs.values()), default=0.0) if self.last else 0.0
 
     @property
     def tuples_in(self) -> int:
@@ -111,15 +124,7 @@ class Statistics:
         if not self._through:
             return None
         name, through = min(self._through.items(), key=lambda item: item[1])
-        network = self._plan.network
-        stream = network.streams[Port(name, network.box(name).outputs[0])]
-        if stream.schema[stream.time] is not Type.TIMESTAMP:
-            return through
-        try:
-            at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=through)
-        except OverflowError:
-            return through
-        return at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
+        return shown_time(self._plan.network, name, through)
 
     @property
     def share(self) -> float | None:
@@ -134,9 +139,11 @@ class Statistics:
             return self._left()
 
     def describe(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """The totals of this process as plain data."""
         with self._lock:
             seconds = time.monotonic() - self._began
+            last = self.last
+            sources = last.sources if last else {}
             return {
                 "network": self._plan.network.name,
                 "step": self.step,
@@ -157,14 +164,21 @@ class Statistics:
                         "from": str(arc.begin),
                         "to": str(arc.end),
                         "tuples": self._boxes[arc.begin.box].by_port.get(arc.begin.port, 0),
-                        "queue": self._queue(arc.begin.box, arc.begin.port),
+                        "queue": _queue(arc, last, sources.get(arc.begin.box)),
                     }
                     for arc in self._plan.network.arcs
                 ],
             }
 
+    def describe_window(self) -> dict[str, Any]:
+        """The last window as plain data, for `status.json`."""
+        with self._lock:
+            return describe_window(self.window, self._plan)
+
     def _read_share(self) -> float | None:
-        shares = list(self._share.values())
+        if self.last is None:
+            return None
+        shares = [source.share for source in self.last.sources.values()]
         known = [share for share in shares if share is not None]
         return min(known) if known and len(known) == len(shares) else None
 
@@ -186,23 +200,12 @@ class Statistics:
             "seconds": round(box.seconds, 6),
             "microseconds_per_tuple": None if cost is None else round(cost, 4),
             "selectivity": None if selectivity is None else round(selectivity, 4),
-            "delay": round(box.delay, 4),
         }
 
-    def _queue(self, box: str, port: str) -> int:
-        """The tuples on an arc: the length of its last train, and behind a source what is still to be read."""
-        waiting = self._waiting.get(box) or 0
-        return self._last.get(box, {}).get(port, 0) + waiting
 
-    def _add_box(
-        self, name: str, tuples_in: Mapping[str, int], tuples_out: Mapping[str, int], cost: float, delay: float
-    ) -> None:
-        box = self._boxes[name]
-        box.tuples_in += sum(tuples_in.values())
-        box.tuples_out += sum(tuples_out.values())
-        box.seconds += cost
-        box.delay = delay
-        last = self._last.setdefault(name, {})
-        for port, number in tuples_out.items():
-            box.by_port[port] = box.by_port.get(port, 0) + number
-            last[port] = last.get(port, 0) + number
+def _queue(arc: Arc, last: StepFigures | None, source: SourceFigures | None) -> int:
+    """The tuples on an arc: its last train, what waits in its queue, and behind a source what is still to be read."""
+    if last is None:
+        return 0
+    train = last.boxes[arc.begin.box].tuples_out.get(arc.begin.port, 0) if arc.begin.box in last.boxes else 0
+    return train + last.held.get(str(arc), 0) + ((source.waiting or 0) if source else 0)

@@ -1,8 +1,8 @@
-"""The status of a run: its state in one word, who runs it, and how many tuples went in and out; kept as `run.json`.
+"""The status of a run: its state in one word, who runs it, its counts and the figures of its last window.
 
-The file lies in the run's checkpoint and is replaced whole after every step, before Spark commits it. A step that is
-run again after a crash has a number that was counted already, so the counts are those of an undisturbed run. A run
-whose process was killed cannot say so: its lock, which is gone with the process, tells.
+It is kept as `status.json` in the run's checkpoint, replaced whole after every step, before Spark commits it. A
+step that is run again after a crash has a number that was counted already, so the counts are those of an undisturbed
+run. A run whose process was killed cannot say so: its lock, which is gone with the process, tells.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from arterial.engine.plan.plan import Plan
-from arterial.engine.run.folder import FOLDER
-from arterial.engine.run.lock import LOCK_FILE
+from arterial.engine.run.checkpoint.folder import FOLDER
+from arterial.engine.run.checkpoint.lock import LOCK_FILE
 from arterial.engine.run.states import PAUSED, RUNNING, STATES, STOPPED
 from arterial.errors import RunError
+from arterial.figures.step import StepFigures
 from arterial.storage.place import put_in_place
 
-RUN_FILE = "run.json"
+STATUS_FILE = "status.json"
 
 _PLACES = (".", "checkpoint", "work/checkpoint", "local")
 """Where the checkpoint lies in the folder of a run: `arterial run`'s, Linear Road's, that of a local run."""
@@ -32,7 +33,7 @@ _PLACES = (".", "checkpoint", "work/checkpoint", "local")
 
 @dataclass(frozen=True)
 class Status:
-    """What `run.json` says; times are ISO 8601 in UTC."""
+    """What `status.json` says; times are ISO 8601 in UTC."""
 
     state: str
     network: str
@@ -47,6 +48,19 @@ class Status:
     tuples_out: Mapping[str, int] = field(default_factory=dict)
     """Tuples delivered, by output."""
     error: str | None = None
+    network_version: int = 1
+    """The version of the network that ran last."""
+    restarts: int = 0
+    """How many processes took the run up again."""
+    boxes: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Of each box the tuples in, the tuples out and the seconds; of all processes, too."""
+    shed: Mapping[str, int] = field(default_factory=dict)
+    """Tuples left out, by arc."""
+    set_aside: int = 0
+    steering: Mapping[str, Any] = field(default_factory=dict)
+    """What is decided for the next step: `hold`, `shed`, `admit`."""
+    window: Mapping[str, Any] = field(default_factory=dict)
+    """The figures of the last steps; see docs/runtime/figures.md."""
 
     @property
     def counts(self) -> str:
@@ -70,7 +84,6 @@ class StatusFile:
     def __init__(self, plan: Plan, path: Path | None) -> None:
         before = _read(path) if path is not None and path.exists() else None
         self._path = path
-        self._sources = {box.name for box in plan.sources}
         self.status = Status(
             RUNNING,
             plan.network.name,
@@ -78,26 +91,43 @@ class StatusFile:
             before.started if before else now(),
             None,
             before.step if before else 0,
-            {**dict.fromkeys(sorted(self._sources), 0), **(before.tuples_in if before else {})},
+            {**dict.fromkeys(sorted(box.name for box in plan.sources), 0), **(before.tuples_in if before else {})},
             {**{box.name: 0 for box in plan.outputs}, **(before.tuples_out if before else {})},
+            restarts=before.restarts + 1 if before and before.step else 0,
+            boxes=before.boxes if before else {},
+            shed=before.shed if before else {},
+            set_aside=before.set_aside if before else 0,
         )
         self._write()
 
-    def add_step(self, plan: Plan, reports: Iterable[Mapping[str, Any]]) -> None:
+    def add_step(self, figures: StepFigures, steering: Mapping[str, Any], window: Mapping[str, Any]) -> None:
         """Count the tuples of a step, unless it was counted before a crash."""
-        reports = list(reports)
-        step = max((report["step"] for report in reports), default=0)
-        if step <= self.status.step:
+        status = self.status
+        if figures.step <= status.step:
             return
-        tuples_in, tuples_out = dict(self.status.tuples_in), dict(self.status.tuples_out)
-        outputs = {box.name for box in plan.outputs}
-        for report in reports:
-            for name, (came, went, _) in report["boxes"].items():
-                if name in self._sources:
-                    tuples_in[name] += sum(went.values())
-                elif name in outputs:
-                    tuples_out[name] = tuples_out.get(name, 0) + sum(came.values())
-        self._change(step=step, tuples_in=tuples_in, tuples_out=tuples_out)
+        boxes, shed = dict(status.boxes), dict(status.shed)
+        for name, box in figures.boxes.items():
+            came, went, spent = boxes.get(name, (0, 0, 0.0))
+            came, went = came + sum(box.tuples_in.values()), went + sum(box.tuples_out.values())
+            boxes[name] = (came, went, round(spent + box.seconds, 6))
+        for arc, number in figures.shed.items():
+            shed[arc] = shed.get(arc, 0) + number
+        tuples_in, tuples_out = dict(status.tuples_in), dict(status.tuples_out)
+        for name, source in figures.sources.items():
+            tuples_in[name] = tuples_in.get(name, 0) + source.tuples
+        for name, output in figures.outputs.items():
+            tuples_out[name] = tuples_out.get(name, 0) + output.tuples
+        self._change(
+            step=figures.step,
+            network_version=figures.version,
+            tuples_in=tuples_in,
+            tuples_out=tuples_out,
+            boxes=boxes,
+            shed=shed,
+            set_aside=status.set_aside + figures.rejects,
+            steering=steering,
+            window=window,
+        )
 
     def become(self, state: str, error: str | None = None) -> None:
         """Another state; one that is over has a time at which it was."""
@@ -111,12 +141,14 @@ class StatusFile:
 
     def _write(self) -> None:
         if self._path is not None:
-            put_in_place(self._path, json.dumps(asdict(self.status), indent=2) + "\n")
+            # Not `asdict`, which copies all of it at every step.
+            said = {name: getattr(self.status, name) for name in Status.__dataclass_fields__}
+            put_in_place(self._path, json.dumps(said) + "\n")
 
 
-def read_status(checkpoint: Path) -> Status | None:
+def read_status(checkpoint: Path, name: str = STATUS_FILE) -> Status | None:
     """The status of the run of a checkpoint, or None if there never was one; a killed run is not shown as running."""
-    path = checkpoint / RUN_FILE
+    path = checkpoint / name
     if not path.exists():
         return None
     status = _read(path)
@@ -132,11 +164,11 @@ def read_status(checkpoint: Path) -> Status | None:
 def find_checkpoint(folder: Path) -> Path:
     """The checkpoint in a folder that a user names: the checkpoint itself, or the output folder of a run."""
     for place in _PLACES:
-        if (folder / place / RUN_FILE).exists() and (folder / place / FOLDER).is_dir():
+        if (folder / place / STATUS_FILE).exists() and (folder / place / FOLDER).is_dir():
             return folder / place if place != "." else folder
     raise RunError(
-        f"{folder}: no run is there; expected the folder given as --out or --checkpoint, with a {RUN_FILE} in it or in "
-        f"its {', '.join(_PLACES[1:])}"
+        f"{folder}: no run is there; expected the folder given as --out or --checkpoint, with a {STATUS_FILE} in it or "
+        f"in its {', '.join(_PLACES[1:])}"
     )
 
 

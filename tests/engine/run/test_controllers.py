@@ -1,0 +1,86 @@
+"""The controllers that a run's settings ask for, and what figures they are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from arterial import Delay, FileSource, Network, NetworkValue, QoS, RunError, Settings
+from arterial.engine.plan.compile import compile_network
+from arterial.engine.run.control.controllers import controllers_for
+from arterial.engine.run.local import run_locally
+from arterial.figures.steps_file import read_steps
+from arterial.service.holding import Holder
+from arterial.service.values import histogram
+
+GRAPH = ((0.0, 0.0), (100.0, 1.0))
+
+
+FRAME = pl.DataFrame(
+    {"time": range(1000), "k": [0] * 1000, "v": [float(i % 100) for i in range(1000)]},
+    schema={"time": pl.Int64, "k": pl.Int32, "v": pl.Float64},
+)
+
+
+def source(folder: Path, frame: pl.DataFrame) -> FileSource:
+    frame.write_parquet(folder / "s.parquet")
+    return FileSource(folder / "s.parquet")
+
+
+def network() -> NetworkValue:
+    net = Network("n")
+    s = net.source("s", {"time": "int64", "k": "int32", "v": "float64"})
+    s.output("valued", qos=QoS(Delay(2, 10), value=("v", GRAPH)))
+    s.group_by("k").tumble("t", size=5, n="count(*)").output("counts", qos=Delay(5, 20))
+    return net.value
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        (Settings(), []),
+        (Settings(schedule="trains"), ["Scheduler"]),
+        (Settings(schedule="state", shed=True), ["Scheduler", "Holder", "Shedder"]),
+        (Settings(schedule="feedback"), ["Scheduler", "Holder"]),
+    ],
+)
+def test_who_decides(settings: Settings, names: list[str]) -> None:
+    found = controllers_for(settings, compile_network(network(), 2))
+    assert [type(controller).__name__ for controller in found] == names
+
+
+def test_only_what_can_wait_is_held() -> None:
+    """Nothing can wait where the source is read; the branch of `counts` begins behind a shuffle."""
+    _, holder = controllers_for(Settings(schedule="state"), compile_network(network(), 2))
+    assert isinstance(holder, Holder)
+    assert holder.holdable is not None
+    assert "s.out → valued.in" not in holder.holdable
+    assert any(arc.endswith("t.in") for arc in holder.holdable)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"headroom": 0}, "headroom 0: expected a share"),
+        ({"headroom": 1.5}, "headroom 1.5"),
+        ({"schedule": "train"}, "schedule 'train': expected one of off, trains.*'trains'"),
+    ],
+)
+def test_what_is_refused(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(RunError, match=says):
+        Settings(**settings)
+
+
+def test_values_are_counted_and_steps_have_what_controllers_need(tmp_path: Path) -> None:
+    settings = Settings(shards=2, train_size=100, schedule="feedback", shed=True)
+    running = run_locally(network(), {"s": source(tmp_path, FRAME)}, {}, tmp_path / "c", settings)
+    running.wait()
+    counts: dict[str, int] = {}
+    for step in read_steps(running.checkpoint):
+        for name, number in step.outputs["valued"].values.items():
+            counts[name] = counts.get(name, 0) + number
+    assert counts == histogram(FRAME["v"], GRAPH)
+    assert running.status.tuples_out["valued"] == 1000, "nothing is left out without an overload"
