@@ -15,8 +15,11 @@ from arterial.linearroad.formats.line_reader import (
     DUPLICATE,
     FIELDS,
     MAX_LINE_BYTES,
+    MOST_AHEAD,
+    MOST_AHEAD_AT_FIRST,
     NO_INTEGER,
     OUT_OF_RANGE,
+    TIME_FAR_AHEAD,
     TIME_GOES_BACK,
     TOO_LONG,
     TRUNCATED,
@@ -45,7 +48,7 @@ class SlowlyCleaned:
 def clean_slowly(data: bytes, disorder: int = 0) -> SlowlyCleaned:
     """The rules of docs/linear-road/data.md, a line at a time."""
     out = SlowlyCleaned()
-    highest = -1
+    highest, doubtful = -1, None
     seen: set[tuple[int, int]] = set()
     accepted: list[tuple[int, tuple[int, ...]]] = []
     pieces = data.split(b"\n")
@@ -60,7 +63,12 @@ def clean_slowly(data: bytes, disorder: int = 0) -> SlowlyCleaned:
         fault, values = judged(raw, line)
         if not fault and values[1] < highest - disorder:
             fault = TIME_GOES_BACK
+        room = MOST_AHEAD if highest >= 0 else MOST_AHEAD_AT_FIRST
+        again = not fault and doubtful is not None and doubtful - disorder <= values[1] <= doubtful + MOST_AHEAD
+        if not fault and values[1] > highest + room and not again:
+            fault, doubtful = TIME_FAR_AHEAD, values[1]
         if not fault:
+            doubtful = None
             highest = max(highest, values[1])
             if values[0] == 0 and (values[2], values[1]) in seen:
                 fault = DUPLICATE

@@ -35,6 +35,7 @@ def test_stream_and_interpreter_agree(name: str, balance_at: str) -> None:
         _same(given, right, f"city {seed}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PROFILES)
 def test_stream_and_interpreter_agree_on_jams(name: str) -> None:
     for seed in range(JAMS):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import time
+import urllib.request
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from arterial.engine.run.checkpoint.savepoint import take_savepoint
+from arterial.engine.run.figures.status import find_checkpoint
+from arterial.engine.run.watch.watchers import Watch
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear
 from arterial.linearroad.formats.dialects import dialect, read_output
@@ -83,6 +88,31 @@ def test_real_time_is_kept(city: City, tmp_path: Path, spark: SparkSession) -> N
     assert figures["seconds"] >= 119 / 30
     for times in figures["responses"].values():  # type: ignore[attr-defined]
         assert times["answers"] == 0 or times["worst"] >= 0
+
+
+def test_a_savepoint_goes_on_elsewhere_with_the_same_answers(city: City, tmp_path: Path, spark: SparkSession) -> None:
+    data, tolls, segments = write_city(city, tmp_path / "city")
+    watch = Watch(metrics="0", log=str(tmp_path / "log"))
+    options = RunOptions(data, tmp_path / "out", tolls, segments, speed=30.0, until=120, shards=2, watch=watch)
+    run = LinearRoadRun(options, spark=spark)
+    assert run.engine.metrics_url is not None
+    patience = time.monotonic() + 60
+    while not (event := run.engine.statistics.event_time) or int(event) < 40:
+        assert time.monotonic() < patience
+        time.sleep(0.05)
+    with urllib.request.urlopen(run.engine.metrics_url, timeout=10) as reply:
+        assert b'arterial_source_tuples_total{network="linear road (spec)",source="reports"}' in reply.read()
+    take_savepoint(find_checkpoint(options.out), tmp_path / "saved")
+    assert run.wait(200)
+    run.finish()
+    finished(replace(options, out=tmp_path / "saved", watch=Watch()), spark)
+    given = [read_output(out, dialect("paper")).answers.notices for out in (options.out, tmp_path / "saved")]
+    notices = [table.select(["vid", "time", "lav", "toll"]).to_pylist() for table in given]
+    calm, saved = (sorted(tuple(row.values()) for row in rows) for rows in notices)
+    since = min(row[1] for row in saved)
+    assert 20 <= since <= 119
+    assert saved == [row for row in calm if row[1] >= since]
+    assert "ended" in (tmp_path / "log").read_text()
 
 
 def test_a_finished_run_and_other_settings_are_refused(city: City, tmp_path: Path, spark: SparkSession) -> None:

@@ -55,7 +55,10 @@ def same_as_slow(data: bytes, disorder: int = 0, cuts: tuple[int, ...] = (), sto
         (b"Type,Time,VID,Spd,XWay,Lane,Dir,Seg,Pos,QID,S,E,DOW,TOD,Day", "type is no integer"),
         (b"1,30,7,55,0,1,0,20,105700,-1,-1,-1,-1,-1,-1", "type is none of 0, 2, 3, 4"),
         (b"5,30,7,55,0,1,0,20,105700,-1,-1,-1,-1,-1,-1", "type is none of 0, 2, 3, 4"),
-        (b"0,-1,7,55,0,1,0,20,105700,-1,-1,-1,-1,-1,-1", "time is not in 0..2147483647"),
+        (b"0,-1,7,55,0,1,0,20,105700,-1,-1,-1,-1,-1,-1", "time is not in 0..604799"),
+        (b"0,2147483647,7,55,0,1,0,20,105700,-1,-1,-1,-1,-1,-1", "time is not in 0..604799"),
+        (b"0,3631,7,55,0,1,0,20,105700,-1,-1,-1,-1,-1,-1", "time is far ahead of every earlier line"),
+        (b"2,600000,7,-1,-1,-1,-1,-1,-1,1,-1,-1,-1,-1,-1", "time is far ahead of every earlier line"),
         (b"0,30,-7,55,0,1,0,20,105700,-1,-1,-1,-1,-1,-1", "vid is not in 0..999999999999999999"),
         (b"0,30,7,-1,0,1,0,20,105700,-1,-1,-1,-1,-1,-1", "speed is not in 0..100"),
         (b"0,30,7,101,0,1,0,20,105700,-1,-1,-1,-1,-1,-1", "speed is not in 0..100"),
@@ -113,6 +116,34 @@ def test_spaces_signs_carriage_returns_and_blank_lines_are_forgiven() -> None:
     assert (cleaner.blank, cleaned.rejects) == (3, [])
 
 
+def _at(*times: int) -> bytes:
+    return b"".join(GOOD.replace(b"0,30,7", f"0,{time},{place}".encode()) for place, time in enumerate(times))
+
+
+@pytest.mark.parametrize(
+    ("times", "taken"),
+    [
+        ((30, 9000, 31, 32), (30, 31, 32)),  # one wrong line costs itself
+        ((30, 3630, 3631), (30, 3630, 3631)),
+        ((30, 9000, 9001, 9002, 31), (30, 9001, 9002)),  # a gap costs the line that shows it
+        ((30, 9000, 31, 9000, 9001), (30, 31, 9001)),  # what was said once before is forgotten
+        ((30, 9000, 300_000, 9001, 31), (30, 31)),  # two that do not agree
+        ((86_399, 86_400), (86_399, 86_400)),  # cut from a longer run
+        ((500_000, 30, 31), (30, 31)),
+        ((500_000, 500_001, 500_002), (500_001, 500_002)),
+    ],
+)
+def test_a_time_far_ahead_is_believed_when_the_next_line_has_it_too(
+    times: tuple[int, ...], taken: tuple[int, ...]
+) -> None:
+    data = _at(*times)
+    _, cleaned = clean(data)
+    assert tuple(cleaned.events["time"].to_pylist()) == taken
+    assert len(cleaned.rejects) == len(times) - len(taken)
+    for cut in range(0, len(data), 7):
+        same_as_slow(data, cuts=(cut,), stored=True)
+
+
 def test_a_truncated_last_line_is_set_aside() -> None:
     _, cleaned = clean(GOOD + GOOD[:20])
     assert cleaned.rejects == [Reject(2, "last line is cut short", GOOD[:20].decode())]
@@ -156,6 +187,7 @@ def test_a_cleaner_can_be_pickled_in_the_middle() -> None:
     assert first.events.num_rows
 
 
+@pytest.mark.thorough
 def test_a_long_run_of_one_vehicle_keeps_the_state_small() -> None:
     cleaner, events = Cleaner(), 0
     for start in range(0, 200_000, 50_000):
@@ -203,6 +235,7 @@ def test_any_stream_cut_anywhere_is_cleaned_as_line_by_line(
     same_as_slow(data, disorder, cuts, stored)
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=4).map(tuple))
 def test_any_bytes_are_cleaned_as_line_by_line(data: bytes, cuts: tuple[int, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,6 +64,7 @@ traffic = st.lists(
 )
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(traffic, st.integers(1, 5))
 def test_against_a_loop(rows: Rows, pieces: int) -> None:

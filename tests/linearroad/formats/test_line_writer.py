@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ def test_any_integers(rows: list[list[int]]) -> None:
     assert text[: write_lines(values, text)].tobytes().decode() == expected
 
 
+@pytest.mark.thorough
 def test_more_events_than_a_piece() -> None:
     rows = [report(second, second % 7) for second in range(PIECE_ROWS + 3)]
     assert b"".join(event_lines(table_of(rows))) == text_of(rows)

@@ -175,6 +175,7 @@ def test_a_damaged_look_up_is_said_to_be(tmp_path: Path) -> None:
         TollLookup.open(tmp_path / "cache")
 
 
+@pytest.mark.thorough
 def test_segment_sums_agree_with_a_dictionary(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     rows = [

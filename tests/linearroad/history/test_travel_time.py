@@ -25,12 +25,12 @@ def plainly(
 ) -> tuple[int, int]:
     """Rule by rule, without any thought for speed."""
     clock, toll, seg = Fraction(tod), Fraction(0), sinit
-    step = 1 if send > sinit else -1
-    while seg != send + (step if rules.includes_end and sinit != send else 0):
+    step = 1 if send >= sinit else -1
+    while seg != send + (step if rules.includes_end else 0):
         minute, weekday = math.floor(clock), dow
         while minute > 1440:
             minute, weekday = minute - 1440, weekday if rules.stays_on_weekday else weekday % 7 + 1
-        here = history.get((weekday, minute, 0 if send > sinit else 1, seg), [])
+        here = history.get((weekday, minute, 0 if send >= sinit else 1, seg), [])
         lavs = [lav for lav, _ in here if lav > 0]
         if not lavs:
             return -1, -1

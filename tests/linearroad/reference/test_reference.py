@@ -16,6 +16,7 @@ def test_case(case: Case) -> None:
         assert case.seen(table, getattr(given, table)) == sorted(rows), case.rule
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["spec", "thesis2003"])
 def test_the_order_within_a_second_does_not_matter(name: str) -> None:
     for seed in range(30):
@@ -26,6 +27,7 @@ def test_the_order_within_a_second_does_not_matter(name: str) -> None:
             assert sorted(getattr(one, table)) == sorted(getattr(other, table)), (seed, table)
 
 
+@pytest.mark.thorough
 def test_generated_cities_are_eventful() -> None:
     given = [answer(c.events, c.tolls, c.segments, small("spec")) for c in map(generate, range(50))]
     assert sum(toll > 0 for one in given for *_, toll in one.notices) > 100

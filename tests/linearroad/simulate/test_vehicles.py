@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def journeys_of(them: list[tuple[int, int, bool, int, int, int]]) -> Journeys:
     )
 
 
+@pytest.mark.thorough
 @given(trips, st.integers(0, 2**62))
 def test_a_vehicle_is_on_one_road_at_a_time(them: list[tuple[int, int, bool, int, int, int]], seed: int) -> None:
     journeys = journeys_of(them)

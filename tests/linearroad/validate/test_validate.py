@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arterial.errors import ArterialError
+from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.formats.dialects import DIALECTS, dialect
 from arterial.linearroad.reference import Event
+from arterial.linearroad.semantics.profiles import SPEC, WALMART, Profile, profile
 from arterial.linearroad.validate import Verdict, validate
 from arterial.linearroad.validate.verdict import KINDS
 from tests.linearroad.cases import CASES
@@ -47,8 +49,15 @@ def run(tmp_path: Path) -> Run:
     return right_run(_city(), tmp_path)
 
 
-def _judge(run: Run, **more: object) -> Verdict:
-    return validate(run.data, run.output, tolls=run.tolls, segments=run.segments, **more)  # type: ignore[arg-type]
+def _judge(run: Run, *, causes: bool = False, **more: object) -> Verdict:
+    return validate(
+        run.data,
+        run.output,
+        tolls=run.tolls,
+        segments=run.segments,
+        causes=causes,
+        **more,  # type: ignore[arg-type]
+    )
 
 
 def _faults(verdict: Verdict) -> dict[tuple[int, str], int]:
@@ -145,6 +154,96 @@ def test_any_accident_in_range_is_right(tmp_path: Path) -> None:
     assert _judge(run).passes
 
 
+def test_walmart_accepts_only_the_nearest_accident(tmp_path: Path) -> None:
+    """Rule 14."""
+    case = next(case for case in CASES if case.name == "several accidents in range")
+    run = right_run(City(tuple(case.events)), tmp_path, WALMART)
+    assert _judge(run, profile=WALMART).passes
+    lines = run.lines()
+    farther = [line.replace("1,120,120.500,1,0,52,0", "1,120,120.500,1,0,54,0") for line in lines]
+    assert farther != lines
+    run.rewrite(farther)
+    verdict = _judge(run, profile=WALMART)
+    assert _faults(verdict) == {(1, "wrong"): 1}
+    assert "rules 13, 14" in verdict.tallies[1].examples[0].rule
+
+
+@pytest.mark.parametrize(
+    ("result_time", "bal", "spec", "walmart"),
+    [(170, 2, True, True), (150, 2, True, False), (149, 0, True, False), (170, 0, False, False)],
+)
+def test_walmart_accepts_only_the_balance_at_the_request(
+    tmp_path: Path, result_time: int, bal: int, spec: bool, walmart: bool
+) -> None:
+    """Rule 17: vehicle 1 is charged 2 at 150 and asks at 170."""
+    events = [*crowd(51, 60, 10), report(120, 1, 10), report(150, 1, 11), balance(170, 1, 7)]
+    run = right_run(City(tuple(events)), tmp_path, WALMART)
+    assert "2,170,170.500,170,7,2" in run.lines()
+    run.rewrite([line.replace("170.500,170,7,2", f"170.500,{result_time},7,{bal}") for line in run.lines()])
+    for judging, accepted in ((SPEC, spec), (WALMART, walmart)):
+        assert (_judge(run, profile=judging).tallies[2].counts["right"] == 1) == accepted
+
+
+@pytest.mark.parametrize(("profile", "emit", "late"), [(SPEC, 170, 0), (WALMART, 165, 0), (WALMART, 165.001, 1)])
+def test_walmart_has_five_seconds_for_an_expenditure(run: Run, profile: Profile, emit: float, late: int) -> None:
+    """Rule 20."""
+    run.rewrite([line.replace("3,160,160.500", f"3,160,{emit}") for line in run.lines()])
+    assert _judge(run, profile=profile).tallies[3].counts["late"] == late
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("2,125,125.500,125,7,0", True),  # true at the request
+        ("2,125,129.900,125,7,0", True),
+        ("2,125,130.000,130,7,-7", True),  # true when the answer came
+        ("2,125,140.000,130,7,-7", True),
+        ("2,125,140.000,126,7,-7", False),  # not yet true at that time
+        ("2,125,129.900,130,7,-7", False),  # before it was true
+        ("2,140,140.500,130,8,-7", True),
+        ("2,140,140.500,129,8,0", False),  # no longer true at the request
+        ("3,125,125.500,9,0", True),
+        ("3,125,131.000,9,-7", True),
+        ("3,125,129.900,9,-7", False),
+        ("3,140,140.500,10,-7", True),
+        ("3,140,140.500,10,0", False),
+    ],
+)
+def test_thesis_balances_are_true_between_request_and_answer(tmp_path: Path, answer: str, right: bool) -> None:
+    """Vehicle 1 has a credit of 7 at 130."""
+    thesis = profile("thesis2003", basecredit=7)
+    events = [
+        *stopped(101, 0, 6, 12),
+        *stopped(102, 0, 6, 12),
+        report(100, 1, 10),
+        report(130, 1, 10, lane=4),
+        balance(125, 1, 7),
+        balance(140, 1, 8),
+        expenditure(125, 1, 9, day=1),
+        expenditure(140, 1, 10, day=1),
+    ]
+    run = right_run(City(tuple(events)), tmp_path, thesis)
+    assert _judge(run, profile=thesis).passes
+    kind, place = int(answer[0]), 4 if answer[0] == "2" else 3
+    same = [line for line in run.lines() if line[0] == answer[0] and line.split(",")[place] == answer.split(",")[place]]
+    run.rewrite([answer if line == same[0] else line for line in run.lines()])
+    assert _faults(_judge(run, profile=thesis)) == ({} if right else {(kind, "wrong"): 1})
+
+
+def test_a_thesis_balance_may_come_true_after_the_window(tmp_path: Path) -> None:
+    thesis = profile("thesis2003", basecredit=7)
+    events = [
+        *stopped(101, 0, 6, 12),
+        *stopped(102, 0, 6, 12),
+        report(100, 1, 10),
+        report(130, 1, 10, lane=4),
+        balance(125, 1, 7),
+    ]
+    run = right_run(City(tuple(events)), tmp_path, thesis)
+    run.rewrite([line.replace("2,125,125.500,125,7,0", "2,125,135.000,130,7,-7") for line in run.lines()])
+    assert _judge(run, profile=thesis, until=126).tallies[2].passes
+
+
 def test_repeated_query_ids_pair_by_time_and_by_what_fits(tmp_path: Path) -> None:
     """Vehicles 1 (balance 2) and 2 (balance 0) ask with one QID in one second: either order of the answers is right."""
     events = [*crowd(51, 60, 10), report(120, 1, 10), report(150, 1, 11), balance(300, 1, 7), balance(300, 2, 7)]
@@ -168,6 +267,21 @@ def test_dirty_lines_fail_the_run_with_their_number(run: Run) -> None:
     ]
 
 
+@pytest.mark.parametrize("time", [2**31 - 1, 604_799, 20_000])
+def test_one_line_of_input_with_a_time_far_ahead_is_set_aside_alone(tmp_path: Path, time: int) -> None:
+    right_run(_city(), tmp_path)
+    events = tmp_path / "input" / "events.csv"
+    lines = events.read_text().splitlines()
+    events.write_text("\n".join([*lines[:60], f"0,{time},1,30,0,1,0,20,105600,-1,-1,-1,-1,-1,-1", *lines[60:]]) + "\n")
+    data = open_data(events)
+    verdict = validate(
+        data, tmp_path / "output", tolls=tmp_path / "input" / "tolls.csv", segments=tmp_path / "input" / "segments.csv"
+    )
+    assert verdict.passes
+    assert (verdict.rejected, data.last_second) == (1, 400)
+
+
+@pytest.mark.thorough
 def test_a_window_is_judged_alone(run: Run) -> None:
     """What lies before the window still counts: the balance of second 170 knows of the charge at 150."""
     inside = [line for line in run.lines() if 160 <= int(line.split(",")[2 if line[0] == "0" else 1]) < 301]
@@ -184,6 +298,7 @@ def test_a_window_is_judged_alone(run: Run) -> None:
         _judge(run, first=5, until=5)
 
 
+@pytest.mark.thorough
 def test_without_history_unknown_keys_are_expected(run: Run) -> None:
     verdict = validate(run.data, run.output)
     assert _faults(verdict) == {(3, "wrong"): 1, (4, "wrong"): 1}
@@ -200,6 +315,7 @@ def test_untimed_outputs_are_judged_but_for_their_times(run: Run) -> None:
     assert verdict.notes == ["Response times are not judged (--untimed)."]
 
 
+@pytest.mark.thorough
 def test_a_replicated_run(tmp_path: Path) -> None:
     """The events thrice: vehicles (up to 1050) are 10,000 apart, query ids (up to 9) 10, expressways 1."""
     run = right_run(_city(), tmp_path)
@@ -248,8 +364,8 @@ def test_spark_judges_as_this_process_does(spark: SparkSession, tmp_path: Path) 
         lines = run.lines()
         run.rewrite([*lines[5:], lines[-1], "dirt"])
         told: list[float] = []
-        here = _judge(run, profile=small("spec"))
-        there = _judge(run, profile=small("spec"), spark=spark, progress=told.append)
+        here = _judge(run, profile=small("spec"), causes=True)
+        there = _judge(run, profile=small("spec"), causes=True, spark=spark, progress=told.append)
         assert _faults(here) == _faults(there)
         assert {**here.as_json(), "seconds": 0} == {**there.as_json(), "seconds": 0}
         assert told[-1] == 1.0

@@ -9,6 +9,7 @@ import pytest
 
 from arterial.linearroad.reference import Event, Expected, SegmentRow, TollRow, answer
 from arterial.linearroad.semantics.profiles import Profile
+from arterial.linearroad.validate.causes.alternatives import alternatives_of
 from arterial.linearroad.validate.expected.expected import Expectation, expected
 from tests.linearroad.cases import CASES, Case
 from tests.linearroad.cities import generate, small, table_of
@@ -49,6 +50,7 @@ def test_case(case: Case) -> None:
         assert case.seen(table, getattr(given, table)) == sorted(rows), case.rule
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("balance_at", ["request", "last_notice"])
 @pytest.mark.parametrize("name", ["spec", "walmart", "thesis2003"])
 def test_agrees_with_the_interpreter(name: str, balance_at: str) -> None:
@@ -59,6 +61,24 @@ def test_agrees_with_the_interpreter(name: str, balance_at: str) -> None:
 @pytest.mark.parametrize("name", ["spec", "walmart", "thesis2003"])
 def test_agrees_with_the_interpreter_on_many_cities(name: str) -> None:
     _agree(range(FEW_CITIES, CITIES), name, "request")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["spec", pytest.param("walmart", marks=pytest.mark.slow), "thesis2003"])
+def test_agrees_with_the_interpreter_on_profiles_put_together(name: str) -> None:
+    """Every profile that the validator tries on an output that differs."""
+    for tried in alternatives_of(small(name)):
+        for seed in range(tried.number, tried.number + 6):
+            city = generate(seed)
+            ours = validator_answers(city.events, city.tolls, city.segments, tried.profile)
+            theirs = answer(city.events, city.tolls, city.segments, tried.profile)
+            for table in vars(theirs):
+                assert sorted(getattr(ours, table)) == sorted(getattr(theirs, table)), (
+                    tried.label,
+                    tried.of,
+                    seed,
+                    table,
+                )
 
 
 @pytest.mark.slow

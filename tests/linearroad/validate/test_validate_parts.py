@@ -13,7 +13,7 @@ import pytest
 from arterial.linearroad.semantics.profiles import SPEC, WALMART
 from arterial.linearroad.validate.expected.accidents import Intervals, all_accidents, in_reach, minutes_with, stopped
 from arterial.linearroad.validate.expected.chains import Reports, chains
-from arterial.linearroad.validate.expected.segments import segment_tables
+from arterial.linearroad.validate.expected.segments import cars_table, cells_of, lav_table
 from arterial.linearroad.validate.pairing import pair
 from arterial.linearroad.validate.parcels import pack, unpack
 from arterial.linearroad.validate.replicas import Replicas
@@ -109,7 +109,8 @@ def test_lav_is_exact() -> None:
         (t, v, rng.choice((39, 40, 41)), 1, 0, 0) for t in range(600) for v in rng.sample(range(40), rng.randint(0, 3))
     ]
     found = chains(Reports(*(np.array(c) for c in zip(*rows, strict=True)), np.arange(len(rows))), SPEC)
-    lav, cars = segment_tables(found, 12, SPEC)
+    cells = cells_of(found.reports)
+    lav, cars = lav_table(cells, 12, SPEC), cars_table(cells, found, 12)
     for minute in range(12):
         means = []
         for back in range(max(minute - 5, 0), minute):

@@ -39,13 +39,13 @@ class AnswerSink(AppendedSink):
     step_ends: dict[int, float] = field(default_factory=dict)
     """When each step was committed by this process, in seconds since 1970."""
 
-    def write(self, delivery: Delivery) -> None:
+    def write(self, delivery: Delivery) -> str | None:
         """Write the part of a slot."""
         if self.pace.begin:
             train = delivery.train
             answers = train.tuples.filter(pl.col("time") >= self.pace.begin)
             delivery = replace(delivery, train=Train(answers, train.through))
-        super().write(delivery)
+        return super().write(delivery)
 
     def write_lines(self, delivery: Delivery, file: BinaryIO) -> None:
         """Write lines of the dialect; the time of emission is taken when all else is done."""

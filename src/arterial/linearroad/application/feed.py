@@ -108,6 +108,13 @@ class Feed(Source):
         """The share of the seconds, where the end is known."""
         return float(min(1.0, progress.position["second"] / max(1, self.until))) if self.until else None
 
+    def waited(self, span: Span, now: float) -> float:
+        """How long ago the first second of a step was due, where they are paced."""
+        second = span.before.position["second"]
+        if span.after.position["second"] <= second or second < self.pace.begin:
+            return 0.0
+        return max(0.0, now - self.pace.due(second)) if not self.pace.runs_freely and self.pace.started else 0.0
+
     @property
     def _warm_second(self) -> int:
         """Before which second the empty steps are."""

@@ -7,13 +7,15 @@ accounts and accounts on tolls, so there both are one box.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from arterial import Network
+from arterial import Delay, Network, QoS
 from arterial.drawing import StreamHandle
 from arterial.linearroad.application.boxes.accidents import Accidents
 from arterial.linearroad.application.boxes.accounts import Accounts
+from arterial.linearroad.application.boxes.answers import ALERTS, NOTICES
 from arterial.linearroad.application.boxes.columns import ROAD_KEY
 from arterial.linearroad.application.boxes.daily_expenditure import DailyExpenditure
 from arterial.linearroad.application.boxes.lasting_trips import LastingTrips
@@ -25,9 +27,21 @@ from arterial.linearroad.application.boxes.trips import UNEVEN, Trips
 from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA
 from arterial.linearroad.application.kernels.accounts import BalanceAt
 from arterial.linearroad.application.rules import rules_of
+from arterial.linearroad.formats.answers import TABLE_OF_TYPE
 from arterial.linearroad.formats.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
+from arterial.linearroad.semantics.city import RESPONSE_LIMIT
 from arterial.linearroad.semantics.profiles import Profile
+from arterial.network.duration import Duration
 from arterial.network.network import NetworkValue
+
+KEPT_REPORTS, KEPT_NOTICES, KEPT_ALERTS = "kept_reports", "kept_notices", "kept_alerts"
+"""The connection points, where they are wanted."""
+PLACE = ("xway", "seg")
+LIMITS = {TABLE_OF_TYPE[kind]: limit for kind, limit in RESPONSE_LIMIT.items()}
+"""The longest permitted response of each output, in seconds."""
+
+WEIGHTS = {"notices": 3.0, "alerts": 3.0, "balances": 2.0, "expenditures": 1.0, "travels": 1.0}
+"""A driver acts on notices and alerts at once, accounts must be right; requests about the past can be asked again."""
 
 
 @dataclass(frozen=True)
@@ -40,37 +54,56 @@ class History:
     xways_apart: int = 0
 
 
-def linear_road_network(profile: Profile, history: History, *, balance_at: str = "request") -> NetworkValue:
+def linear_road_network(
+    profile: Profile, history: History, *, balance_at: str = "request", keep: Duration | None = None
+) -> NetworkValue:
     """The network that answers all five queries.
 
-    `balance_at` is that of the dialect: `last_notice` asks for balances as the validator of 2004 wants them.
+    `balance_at` is that of the dialect: `last_notice` asks for balances as the validator of 2004 wants them. With
+    `keep`, the connection points `kept_reports`, `kept_notices` and `kept_alerts` keep that much, for ad-hoc queries.
     """
     net = Network(f"linear road ({profile.name})")
     reports = net.source("reports", REPORT_SCHEMA)
     requests = net.source("requests", REQUEST_SCHEMA)
     moment: BalanceAt = "last_notice" if balance_at == "last_notice" else profile.balance_result_time
     if profile.expenditure == "today":
-        _whole_city(reports, requests, profile, moment)
+        _whole_city(reports, requests, profile, moment, keep)
     else:
-        _roads_and_accounts(reports, requests, profile, moment)
+        _roads_and_accounts(reports, requests, profile, moment, keep)
         _past_expenditures(requests, profile, history)
     _travel_times(requests, profile, history)
     return net.value
 
 
-def _roads_and_accounts(reports: StreamHandle, requests: StreamHandle, profile: Profile, moment: BalanceAt) -> None:
+def quality_of(output: str) -> QoS:
+    """What is asked of an output: its answers come within the benchmark's limit, and are worthless at twice that."""
+    return QoS(Delay(LIMITS[output], 2 * LIMITS[output]), weight=WEIGHTS[output])
+
+
+def _keep(stream: StreamHandle, name: str, keep: Duration | None, storage_key: Sequence[str]) -> None:
+    """Keep a stream beside its way, so that nothing on the way changes."""
+    if keep is not None:
+        stream.connection_point(name, keep, storage_key)
+
+
+def _roads_and_accounts(
+    reports: StreamHandle, requests: StreamHandle, profile: Profile, moment: BalanceAt, keep: Duration | None
+) -> None:
     roads = reports.group_by(*ROAD_KEY)
+    _keep(roads, KEPT_REPORTS, keep, PLACE)
     tolls = _spec_tolls(roads, profile) if profile.chain_gap is not None else _lasting_tolls(roads, profile)
     notices, alerts, charges = (tolls.port_named(port) for port in ("notices", "alerts", "charges"))
-    notices.output("notices")
-    alerts.output("alerts")
+    notices.output("notices", qos=quality_of("notices"))
+    alerts.output("alerts", qos=quality_of("alerts"))
+    _keep(notices, KEPT_NOTICES, keep, ("vid",))
+    _keep(alerts, KEPT_ALERTS, keep, PLACE)
     accounts: dict[str, StreamHandle] = {
         "charges": charges.group_by("vid"),
         "requests": requests.filter("balance_requests", f"type = {BALANCE_REQUEST}").group_by("vid"),
     }
     if moment == "last_notice":
         accounts["notices"] = notices.group_by("vid")
-    reports.network.box(Accounts("accounts", moment), **accounts).output("balances")
+    reports.network.box(Accounts("accounts", moment), **accounts).output("balances", qos=quality_of("balances"))
 
 
 def _spec_tolls(roads: StreamHandle, profile: Profile) -> StreamHandle:
@@ -89,13 +122,18 @@ def _lasting_tolls(roads: StreamHandle, profile: Profile) -> StreamHandle:
     return roads.box(LastingTrips("tolls", profile.name, rules_of(profile)))
 
 
-def _whole_city(reports: StreamHandle, requests: StreamHandle, profile: Profile, moment: BalanceAt) -> None:
+def _whole_city(
+    reports: StreamHandle, requests: StreamHandle, profile: Profile, moment: BalanceAt, keep: Duration | None
+) -> None:
     """Everything that follows from reports and accounts, by the thesis' rules."""
+    _keep(reports, KEPT_REPORTS, keep, PLACE)
     asked = requests.filter("account_requests", f"type = {BALANCE_REQUEST} or type = {EXPENDITURE_REQUEST}")
     box = ThesisCity("tolls_and_accounts", profile.name, rules_of(profile), moment)
     city = reports.network.box(box, reports=reports, requests=asked)
     for port in box.outputs:
-        city.port_named(port).output(port)
+        city.port_named(port).output(port, qos=quality_of(port))
+    _keep(city.port_named(NOTICES), KEPT_NOTICES, keep, ("vid",))
+    _keep(city.port_named(ALERTS), KEPT_ALERTS, keep, PLACE)
 
 
 def _past_expenditures(requests: StreamHandle, profile: Profile, history: History) -> None:
@@ -107,11 +145,11 @@ def _past_expenditures(requests: StreamHandle, profile: Profile, history: Histor
         history.vids_apart,
         history.xways_apart,
     )
-    asked.box(expenditure).output("expenditures")
+    asked.box(expenditure).output("expenditures", qos=quality_of("expenditures"))
 
 
 def _travel_times(requests: StreamHandle, profile: Profile, history: History) -> None:
     asked = requests.filter("travel_requests", f"type = {TRAVEL_TIME_REQUEST}")
     segments = None if history.segments is None else str(history.segments)
     travel = TravelTime("travel_time", segments, history.xways_apart, profile.name, rules_of(profile))
-    asked.box(travel).output("travels")
+    asked.box(travel).output("travels", qos=quality_of("travels"))

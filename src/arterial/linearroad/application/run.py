@@ -15,17 +15,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arterial.connectors.pace import MAX, Pace, show_speed
+from arterial.connectors.source import Source
+from arterial.connectors.tables.file import FileTable
 from arterial.engine.run.application import WARM_UP_STEPS, Application, check_settings, write_json
-from arterial.engine.run.lock import lock_checkpoint
+from arterial.engine.run.checkpoint.lock import lock_checkpoint
+from arterial.engine.run.figures.status import Status, read_status
 from arterial.engine.run.run import Run, Settings
 from arterial.engine.run.run import run as run_network
 from arterial.engine.run.states import FINISHED
-from arterial.engine.run.status import RUN_FILE, Status, read_status
+from arterial.engine.run.watch.watchers import NOTHING, Watch
 from arterial.errors import DataError
+from arterial.figures.steps_file import read_steps
+from arterial.figures.window import Window
 from arterial.linearroad.application.answer_sink import answer_sinks
 from arterial.linearroad.application.figures import response_times
 from arterial.linearroad.application.inputs import Input, StoredInput
 from arterial.linearroad.application.live.input import LineInput, is_live
+from arterial.linearroad.application.live.topic import SCHEME, TopicInput
 from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.application.thesis_file import THESIS_FILE, write_thesis_file
 from arterial.linearroad.data.clean_set import REJECTS_FILE
@@ -35,12 +41,16 @@ from arterial.linearroad.history.lookup import SegmentLookup, TollLookup
 from arterial.linearroad.history.travel_time import JourneyRules
 from arterial.linearroad.semantics.profiles import THESIS2003, Profile
 from arterial.linearroad.semantics.profiles import profile as profile_of
+from arterial.network.network import NetworkValue
+from arterial.service.utility import total, utilities
 from arterial.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WORK = "work"
+RUN_FILE = "run.json"
+"""The state of the run, and its figures when it is finished, where the answers are."""
 
 # As fast as possible there is nothing to be in time for, only workers to be started.
 FREE_WARM_UP_STEPS = 2
@@ -68,6 +78,14 @@ class RunOptions:
     basetoll: int | None = None
     basecredit: int | None = None
     ftmin: int | None = None
+    keep: str | None = None
+    """How long reports, notices and alerts are kept for ad-hoc queries; None: not at all."""
+    shed: bool = False
+    """Whether requests may be left out under overload."""
+    durable: bool = False
+    watch: Watch = NOTHING
+    network: str | None = None
+    """Where the network of your own is that answers, for the record; None: ours."""
 
     @property
     def semantics(self) -> Profile:
@@ -76,18 +94,35 @@ class RunOptions:
 
 
 class LinearRoadRun(Application):
-    """A run that was started, or taken up again; `wait` until it is over, then `finish` writes how it went."""
+    """A run that was started, or taken up again; `wait` until it is over, then `finish` writes how it went.
+
+    `network` makes the network that answers, where it is not ours, from how far apart the vehicles and the expressways
+    of replicas are. It has the sources `reports` and `requests`, may load the relations `tolls` and `segments`, and its
+    outputs are those of `ANSWER_SCHEMA`, without `emit`.
+    """
 
     def __init__(
-        self, options: RunOptions, *, spark: SparkSession | None = None, source: OpenInput | None = None
+        self,
+        options: RunOptions,
+        *,
+        spark: SparkSession | None = None,
+        source: OpenInput | None = None,
+        network: MakeNetwork | None = None,
     ) -> None:
-        self.options, self._spark, self._source = options, spark, source or open_input
+        self.options, self._spark, self._source, self._own = options, spark, source or open_input, network
         self.work = options.out / WORK
         self.profile, self.dialect = options.semantics, dialect_of(options.dialect)
         if (status := _finished(options.out)) is not None:
             raise DataError(f"{options.out}: {status.already_finished()}")
         settings = _settings(options, live=source is not None)
-        super().__init__(self.work, self.work / "checkpoint", settings, place=str(options.out), otherwise=_OTHERWISE)
+        super().__init__(
+            self.work,
+            self.work / "checkpoint",
+            settings,
+            place=str(options.out),
+            otherwise=_OTHERWISE,
+            durable=options.durable,
+        )
 
     def prepare(self) -> None:
         """Clean the input and open the history."""
@@ -101,16 +136,39 @@ class LinearRoadRun(Application):
         pace = Pace(self.options.begin, self.options.speed, path=(self.work / "clock.json").absolute())
         out = self.options.out.absolute()
         self._sinks = answer_sinks(out, self.dialect, out / WORK / "parts", pace)
+        network = self._network()
         run = run_network(
-            linear_road_network(self.profile, self.history, balance_at=self.dialect.balance_at),
-            self.input.feeds(pace, self._warm_up),
+            network,
+            self.input.feeds(pace, self._warm_up) | self._tables(network),
             self._sinks,
             self.checkpoint,
-            Settings(shards=self.options.shards, train_size=TRAIN_SIZE),
+            Settings(
+                shards=self.options.shards,
+                train_size=TRAIN_SIZE,
+                shed=self.options.shed,
+                durable=self.options.durable,
+                watch=self.options.watch,
+            ),
             spark=self._spark,
         )
         self.input.start(run, 0 if self.options.speed == MAX else self._warm_up)
         return run
+
+    def _network(self) -> NetworkValue:
+        if self._own is not None:
+            return self._own(self.history.vids_apart, self.history.xways_apart)
+        at = self.dialect.balance_at
+        return linear_road_network(self.profile, self.history, balance_at=at, keep=self.options.keep)
+
+    def _tables(self, network: NetworkValue) -> dict[str, Source]:
+        """The history as the relations that a network of your own loads."""
+        given = {"tolls": self.options.tolls, "segments": self.options.segments}
+        names = {box.name for box in network.boxes if not box.inputs}
+        return {
+            name: FileTable(path.absolute())
+            for name, path in given.items()
+            if self._own is not None and path is not None and name in names
+        }
 
     @property
     def notes(self) -> list[str]:
@@ -126,7 +184,7 @@ class LinearRoadRun(Application):
             told.append(f"expressways are replicated {self.options.replicate} times, with disjoint vehicles and ids")
         if self.resumed:
             told.append("taken up again from its checkpoint")
-        return told + self.input.notes
+        return [*told, *self.input.notes, *self._run.notices]
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is over; whether it is. Raises what ended it or its input, if that was an error."""
@@ -170,6 +228,8 @@ class LinearRoadRun(Application):
         if self.options.replicate > 1:
             apart = self.input.replication
             history = replace(history, vids_apart=apart.vid_step, xways_apart=apart.xway_step)
+        if self._own is not None:
+            return history
         if self.options.tolls is not None and self.profile.expenditure == "history":
             # Asked once here, so that its kernel is compiled and kept before the clock starts.
             TollLookup.open(self.options.tolls).tolls([0], [1], [0])
@@ -206,8 +266,16 @@ class LinearRoadRun(Application):
             "reports_per_second": round(reports / max(self._streaming_seconds(), 1e-3)),
             "steps": said["steps"],
             "responses": response_times(self.options.out, self.dialect),
+            "utility": self._utility(),
+            "left_out": dict(self._run.status.shed),
             "engine": said,
         }
+
+    def _utility(self) -> dict[str, float]:
+        """What the answers of the run were worth by the graphs of the outputs, and in all."""
+        network = self._run.plan.network
+        found = utilities(Window(math.inf, read_steps(self.work / "checkpoint")), network)
+        return {**{name: round(one, 4) for name, one in found.items()}, "total": round(total(network, found), 4)}
 
 
 _OTHERWISE = "choose another --out, or use --force to begin again"
@@ -223,21 +291,28 @@ def finished(options: RunOptions) -> Status | None:
 
 def _finished(out: Path) -> Status | None:
     """The status of a run whose figures are written; one that only came to the end of its input is taken up again."""
-    status = read_status(out)
+    status = read_status(out, RUN_FILE)
     return status if status is not None and status.state == FINISHED else None
 
 
 def _settings(options: RunOptions, *, live: bool = False) -> dict[str, str]:
     """What must stay as it is for a run to go on; live input comes from whoever sends it."""
-    settings = {name: str(value) for name, value in asdict(options).items() if name != "out"}
+    given = {name: value for name, value in asdict(options).items() if name not in ("out", "durable", "watch")}
+    for name in ("keep", "network"):
+        if given[name] is None:
+            del given[name]
+    settings = {name: str(value) for name, value in given.items()}
     return {**settings, "data": "live input"} if live or is_live(options.data) else settings
 
 
 OpenInput = Callable[[RunOptions, Path], Input]
+MakeNetwork = Callable[[int, int], NetworkValue]
 
 
 def open_input(options: RunOptions, work: Path) -> Input:
     """The input that a user named: files, or a stream."""
+    if isinstance(options.data, str) and options.data.startswith(SCHEME):
+        return TopicInput(options.data, **input_place(options, work))
     if is_live(options.data):
         return LineInput(options.data, **input_place(options, work))
     return StoredInput(Path(options.data), **input_place(options, work))

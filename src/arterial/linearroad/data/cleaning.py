@@ -28,6 +28,9 @@ from arterial.linearroad.formats.line_reader import (
     without_old,
 )
 
+# What a cleaner knows of the lines so far, beside the latest reports.
+COUNTERS = ("lines", "blank", "highest_time", "doubtful_time")
+
 
 @dataclass(frozen=True)
 class Cleaned:
@@ -56,6 +59,7 @@ class Cleaner:
         self.lines = 0
         self.blank = 0
         self.highest_time = -1
+        self.doubtful_time = -1
         self._recent = no_recent()
         self._cut = b""
         self._held = EVENT_SCHEMA.empty_table()
@@ -113,7 +117,7 @@ class Cleaner:
         """Everything that the next piece depends on; give it to `restored`."""
         vids, times, _ = without_old(*self._recent, self.highest_time - self.disorder)
         used = times >= 0
-        numbers = {name: getattr(self, name) for name in ("disorder", "file", "lines", "blank", "highest_time")}
+        numbers = {name: getattr(self, name) for name in ("disorder", "file", *COUNTERS)}
         held = pa.BufferOutputStream()
         with pa.ipc.new_stream(held, EVENT_SCHEMA) as writer:
             writer.write_table(self._held)
@@ -135,7 +139,7 @@ class Cleaner:
         with np.load(io.BytesIO(state), allow_pickle=False) as stored:
             numbers = json.loads(stored["numbers"].tobytes())
             cleaner = cls(disorder=numbers["disorder"], file=numbers["file"])
-            for name in ("lines", "blank", "highest_time"):
+            for name in COUNTERS:
                 setattr(cleaner, name, numbers[name])
             cleaner._cut = stored["cut"].tobytes()
             vids, times, _ = without_old(stored["vids"], stored["times"], 0)
@@ -149,10 +153,11 @@ class Cleaner:
         columns = empty_columns(room)
         lines = np.empty(room, np.int64)
         bad = np.empty((room, 4), np.int64)
-        good, faulty, blank, read, highest, vids, times = read_lines(
+        good, faulty, blank, read, highest, doubtful, vids, times = read_lines(
             np.frombuffer(whole, np.uint8),
             self.lines + 1,
             self.highest_time,
+            self.doubtful_time,
             self.disorder,
             *self._recent,
             columns,
@@ -161,7 +166,7 @@ class Cleaner:
         )
         self.lines += read
         self.blank += blank
-        self.highest_time = highest
+        self.highest_time, self.doubtful_time = highest, doubtful
         self._recent = Recent(vids, times)
         events = pa.Table.from_arrays([pa.array(column[:good]) for column in columns], schema=EVENT_SCHEMA)
         return events, lines[:good], [(line, fault, _text(whole, a, b)) for line, fault, a, b in bad[:faulty].tolist()]

@@ -28,7 +28,7 @@ from arterial.linearroad.semantics.city import (
 from arterial.linearroad.semantics.profiles import SPEC
 from arterial.linearroad.validate.expected.accidents import all_accidents, effect_of_minutes, in_reach
 from arterial.linearroad.validate.expected.chains import Ints, chains, read_reports
-from arterial.linearroad.validate.expected.segments import UNKNOWN, segment_tables, toll_table
+from arterial.linearroad.validate.expected.segments import UNKNOWN, cars_table, cells_of, lav_table, toll_table
 
 # The middle fifth of the road, where most trips end (§3.1.1: exits are normal around segment 50).
 DOWNTOWN = slice(40, 60)
@@ -106,7 +106,8 @@ def sketch(folder: Path, xway: int, done: Callable[[], None] = lambda: None) -> 
 
         crashes = all_accidents(found, SPEC)
         effect = effect_of_minutes(found, minutes, SPEC)
-        known, cars[:, way] = segment_tables(found, minutes, SPEC)
+        counted = cells_of(found.reports)
+        known, cars[:, way] = lav_table(counted, minutes, SPEC), cars_table(counted, found, minutes)
         lav[:, way] = np.where(known == UNKNOWN, np.nan, known)
         free = in_reach(effect, way, SPEC.toll_free_segments) > 0
         toll[:, way] = np.where(free, 0, toll_table(known, cars[:, way], SPEC))

@@ -1,7 +1,7 @@
 """The data driver (VLDB 2004, §3.3): delivers every tuple at its time, to any system, and records when it did.
 
 A second t is delivered whole, t seconds after the start. A target is where the lines go: a folder with a file for each
-second, a stream, or a TCP port on which one client is awaited.
+second, a stream, a TCP port on which one client is awaited, or a topic of Kafka.
 """
 
 from __future__ import annotations
@@ -192,9 +192,16 @@ class TcpTarget:
 
 
 def target_of(place: str, announce: Callable[[str], None], end: str | None = MARKER) -> Target:
-    """The target that a user named: `-`, `tcp://HOST:PORT` or a folder; `end` is the last line of the first two."""
+    """The target that a user named: `-`, `tcp://HOST:PORT`, `kafka://HOST:PORT/TOPIC` or a folder.
+
+    `end` is the last line, or message, of all but a folder.
+    """
     if place == "-":
         return StreamTarget(sys.stdout.buffer, end)
+    if place.startswith("kafka://"):
+        from arterial.linearroad.drive.topic import TopicTarget
+
+        return TopicTarget(place, announce, end)
     if place.startswith("tcp://"):
         host, _, port = place.removeprefix("tcp://").rpartition(":")
         if not host or not port.isdigit():

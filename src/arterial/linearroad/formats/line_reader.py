@@ -31,6 +31,13 @@ LARGEST_INT32 = 2**31 - 1
 LARGEST_TYPE = max(FIELDS_OF_TYPE)
 PLAIN_DIGITS = 18
 
+# A run has three hours; what is kept by the second or the minute must fit in memory.
+LONGEST_SECONDS = 7 * 86_400
+# A time so much after every earlier one is believed only when the next line has it, too: one wrong line must not make
+# all others late. Data may be cut from a longer run, so the first line may be anywhere in a day.
+MOST_AHEAD = 3_600
+MOST_AHEAD_AT_FIRST = 86_400
+
 # What is wrong with a line. A fault of a field is one of the two bases plus the field's place in the line.
 NO_FAULT = 0
 WRONG_FIELD_COUNT = 1
@@ -39,13 +46,14 @@ TOO_LONG = 3
 DUPLICATE = 4
 TIME_GOES_BACK = 5
 TRUNCATED = 6
+TIME_FAR_AHEAD = 7
 NO_INTEGER = 32
 OUT_OF_RANGE = 64
 
 # The permitted values of every field, where a type uses it.
 BOUNDS: dict[str, tuple[int, int]] = {
     "type": (0, LARGEST_TYPE),
-    "time": (0, LARGEST_INT32),
+    "time": (0, LONGEST_SECONDS - 1),
     "vid": (0, LARGEST_ID),
     "speed": (0, MAX_SPEED),
     "xway": (0, LARGEST_INT32),
@@ -96,6 +104,7 @@ def describe_fault(code: int) -> str:
         DUPLICATE: "second report of the vehicle in this second",
         TIME_GOES_BACK: "time is below that of an earlier line",
         TRUNCATED: "last line is cut short",
+        TIME_FAR_AHEAD: "time is far ahead of every earlier line",
     }[code]
 
 
@@ -240,13 +249,14 @@ def is_blank(data: Any, begin: int, end: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def read_lines(
-    data: Any, first_line: int, highest_time: int, disorder: int, vids: Any, times: Any,
+    data: Any, first_line: int, highest_time: int, doubtful_time: int, disorder: int, vids: Any, times: Any,
     columns: Any, lines: Any, bad: Any,
 ) -> Any:  # fmt: skip
     """Parse the whole lines of `data` and judge each.
 
     Good lines go to `columns` and their numbers to `lines`; `bad` gets (line, fault, begin, end) of every other.
-    Returns (good, bad, blank, lines read, highest time, vids, times).
+    `doubtful_time` is that of the line before, if it was far ahead, else -1.
+    Returns (good, bad, blank, lines read, highest time, doubtful time, vids, times).
     """
     kinds, seconds, vehicles, speeds, xways, lanes, dirs, segs, places, qids, sinits, sends, dows, tods, days = columns
     values = np.empty(FIELDS, np.int64)
@@ -280,9 +290,16 @@ def read_lines(
                     continue
                 fault = fault_of(values, no_integer, LOWEST, HIGHEST, USES) if count == FIELDS else WRONG_FIELD_COUNT
         if fault == NO_FAULT:
-            if values[1] < highest_time - disorder:
+            time = values[1]
+            room = MOST_AHEAD if highest_time >= 0 else MOST_AHEAD_AT_FIRST
+            again = doubtful_time >= 0 and doubtful_time - disorder <= time <= doubtful_time + MOST_AHEAD
+            if time < highest_time - disorder:
                 fault = TIME_GOES_BACK
+            elif time > highest_time + room and not again:
+                fault = TIME_FAR_AHEAD
+                doubtful_time = time
             else:
+                doubtful_time = -1
                 highest_time = max(highest_time, values[1])
                 if values[0] == 0:
                     if held >= len(vids) // 2:
@@ -322,4 +339,4 @@ def read_lines(
             lines[good] = first_line + line - 1
             good += 1
         begin = after
-    return good, faulty, blank, line, highest_time, vids, times
+    return good, faulty, blank, line, highest_time, doubtful_time, vids, times

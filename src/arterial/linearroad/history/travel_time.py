@@ -98,7 +98,7 @@ def travel_time_in_fractions(
     cells: NDArray[np.int32], sinit: int, send: int, dow: int, tod: int, rules: JourneyRules = BY_SPEC
 ) -> tuple[int, int]:
     """One journey on the expressway with these cells, in exact arithmetic throughout."""
-    dir_, step = (EAST, 1) if send > sinit else (WEST, -1)
+    dir_, step = (EAST, 1) if send >= sinit else (WEST, -1)
     start = (dow - 1) * MINUTES_A_DAY + tod - 1
     elapsed, toll = Fraction(0), Fraction(0)
     for seg in range(sinit, send + step if rules.includes_end else send, step):
@@ -142,7 +142,7 @@ def _walk_all(
 ) -> None:
     for i in range(len(place)):
         unsure[i] = False
-        if sinit[i] == send[i]:
+        if sinit[i] == send[i] and not rules.includes_end:
             seconds[i] = toll[i] = 0
         elif place[i] < 0 or not _is_journey(sinit[i], send[i], dow[i], tod[i]):
             seconds[i] = toll[i] = NO_HISTORY
@@ -160,8 +160,8 @@ def _walk(
     cells: NDArray[np.int32], place: int, sinit: int, send: int, dow: int, tod: int, rules: JourneyRules
 ) -> tuple[int, int, bool]:
     """Seconds, toll, and whether floating point left a doubt about either."""
-    dir_ = EAST if send > sinit else WEST
-    step = 1 if send > sinit else -1
+    dir_ = EAST if send >= sinit else WEST
+    step = 1 if send >= sinit else -1
     start = (dow - 1) * MINUTES_A_DAY + tod - 1
     # Each sum is whole + numerator / denominator while that is exact, whole + part once the denominator is 0.
     minutes, minutes_num, minutes_den, minutes_part = 0, 0, 1, 0.0

@@ -40,6 +40,8 @@ class Kept:
     run: int
     # The toll quoted on entering the segment of this report.
     quote: int = 0
+    # Whether a report of this trip, this one included, came from lane 4.
+    exited: bool = False
 
     @property
     def enters_segment(self) -> bool:

@@ -62,9 +62,9 @@ class Journeys:
 
     def of(self, request: Event) -> tuple[int, int]:
         """The travel time in seconds and the toll of the journey that a request describes."""
-        if request.sinit == request.send:
+        if request.sinit == request.send and not self.profile.travel_includes_end:
             return 0, 0
-        step, direction = (1, EAST) if request.send > request.sinit else (-1, WEST)
+        step, direction = (1, EAST) if request.send >= request.sinit else (-1, WEST)
         end = request.send + step if self.profile.travel_includes_end else request.send
         started = clock = Fraction((request.tod - 1) * MINUTE_SECONDS)
         toll = Fraction(0)

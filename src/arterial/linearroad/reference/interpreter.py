@@ -101,16 +101,15 @@ class _Interpreter:
         self.statistics.add(report)
         self.positions[report.vid, report.xway, report.dir] = report
         predecessor = self.trips.predecessor(report)
-        return Kept(report, predecessor, run_of(report, predecessor))
+        exited = report.lane == EXIT_LANE or (predecessor is not None and predecessor.exited)
+        return Kept(report, predecessor, run_of(report, predecessor), exited=exited)
 
     def _charge(self, kept: Kept) -> None:
-        """Rule 16: the quote of the segment left, also on arriving in lane 4; and the thesis' credit."""
+        """Rule 16: the quote of the segment left, also on arriving in lane 4; and the thesis' credit, once a trip."""
         report, before = kept.report, kept.predecessor
-        if before is None:
-            return
-        if kept.enters_segment:
+        if before is not None and kept.enters_segment:
             self.accounts.charge(Charge(report.time, report.vid, report.xway, before.quote))
-        leaves = report.lane == EXIT_LANE and before.report.lane != EXIT_LANE
+        leaves = kept.exited and not (before is not None and before.exited)
         if leaves and self.profile.exit_credit and self._accident_ahead(report):
             self.accounts.charge(Charge(report.time, report.vid, report.xway, -self.profile.exit_credit))
 
@@ -123,7 +122,7 @@ class _Interpreter:
             quote = kept.predecessor.quote
         elif report.lane != EXIT_LANE:
             quote = self._notify(report)
-        self.trips.keep(Kept(report, None, kept.run, quote))
+        self.trips.keep(Kept(report, None, kept.run, quote, kept.exited))
 
     def _notify(self, report: Event) -> int:
         minute, place = minute_of(report.time), (report.xway, report.dir, report.seg)

@@ -52,9 +52,9 @@ class SegmentStatistics:
         before = [self._speeds.get((place, minute - back), {}) for back in range(1, LAV_MINUTES + 1)]
         if self.profile.lav_mean == "of_minute_means":
             means = [
-                _mean([_mean([Fraction(speed) for speed in speeds]) for speeds in vehicles.values()])
+                _mean([_mean([Fraction(speed) for speed in speeds]) for speeds in vehicles.values() if speeds])
                 for vehicles in before
-                if vehicles
+                if any(vehicles.values())
             ]
         else:
             means = [Fraction(speed) for vehicles in before for speeds in vehicles.values() for speed in speeds]

@@ -32,7 +32,7 @@ class Trips:
         """Rule 5 of `walmart`: after lane 4 a vehicle is ignored until it comes back through lane 0."""
         if not self.profile.exit_hides_vehicle or report.lane == ENTRANCE_LANE:
             return False
-        before = self.predecessor(report)
+        before = self._last.get((report.vid, report.xway, report.dir))
         return before is not None and before.report.lane == EXIT_LANE
 
     def keep(self, kept: Kept) -> None:

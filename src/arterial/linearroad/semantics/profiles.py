@@ -61,9 +61,12 @@ class Profile:
     toll_free_segments: tuple[int, int] = (0, ACCIDENT_SEGMENTS - 1)  # (6, 13) how far upstream of an accident
     alert_segments: tuple[int, int] = (0, ACCIDENT_SEGMENTS - 1)  # (13, 15)
     alert_when: Literal["entering_segment", "detection"] = "entering_segment"  # (15)
+    alert_accepted: Literal["any_in_range", "nearest"] = "any_in_range"  # (14) by the validator
 
     # Requests
     balance_result_time: Literal["last_charge", "request"] = "last_charge"  # (17)
+    # (17) when an accepted balance was true: in the minute before the request, then, or between request and answer
+    balance_accepted: Literal["minute_before", "at_request", "until_answer"] = "minute_before"
     expenditure: Literal["history", "today"] = "history"  # (18)
     unknown_expenditure: int | None = 0  # (18) None: no answer
     travel_includes_end: bool = False  # (19) whether the last segment is part of the journey
@@ -95,8 +98,11 @@ WALMART = Profile(
     accidents_a_segment=1,
     stop_lapses=False,
     accident_ends="minute_of_clearing",
+    alert_accepted="nearest",
     balance_result_time="request",
+    balance_accepted="at_request",
     unknown_expenditure=None,
+    response_limit=MappingProxyType({**RESPONSE_LIMIT, 3: 5}),
 )
 
 # The thesis calls these "predetermined constants" and gives no values.
@@ -123,6 +129,7 @@ THESIS2003 = Profile(
     toll_free_segments=(0, 5),
     alert_segments=(1, 5),
     alert_when="detection",
+    balance_accepted="until_answer",
     expenditure="today",
     travel_includes_end=True,
     travel_over_midnight="same_weekday",

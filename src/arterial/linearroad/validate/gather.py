@@ -11,10 +11,12 @@ import polars as pl
 from arterial.errors import ArterialError
 from arterial.linearroad.formats.answers import ACCIDENT_ALERT, TABLE_OF_TYPE, TOLL_NOTICE
 from arterial.linearroad.formats.dialects import parse, read_chunk
+from arterial.linearroad.validate.causes.changes import changes_of
+from arterial.linearroad.validate.expected.accounts import seconds_after
 from arterial.linearroad.validate.expected.chains import read_reports
 from arterial.linearroad.validate.expected.history import matching_tolls, means_by_xway
 from arterial.linearroad.validate.expected.journeys import journeys
-from arterial.linearroad.validate.expected.traffic import NEVER, traffic
+from arterial.linearroad.validate.expected.traffic import NEVER, Road
 from arterial.linearroad.validate.parcels import Parcel
 from arterial.linearroad.validate.plan import Asked, JourneysOf, LinesOf, Plan, RequestsOf, Task, TollsOf, TrafficOf
 
@@ -39,25 +41,33 @@ def gather(task: Task, plan: Plan, asked: Asked) -> Iterator[Parcel]:
 
 def _requests(plan: Plan, asked: Asked) -> Iterator[Parcel]:
     yield from plan.send_replicas("balance_requests", asked.balances, "vid")
-    if plan.today:
+    modes = {plan.terms.profile.expenditure, *(tried.profile.expenditure for tried in plan.alternatives)}
+    if "today" in modes:
         yield from plan.send_replicas("expenditure_requests", asked.expenditures, "vid")
-    else:
-        yield from plan.send_replicas("expenditures", asked.expenditures, "qid")
+    if "history" in modes:
+        yield from plan.send_replicas("toll_requests", asked.expenditures, "qid")
 
 
 def _traffic(task: TrafficOf, plan: Plan, asked: Asked) -> Iterator[Parcel]:
     terms = plan.terms
-    reports = read_reports(task.file, task.direction, terms.until)
-    found = traffic(reports, task.xway, task.direction, terms.profile)
+    # A balance may come true after the last second that is judged.
+    reports = read_reports(task.file, task.direction, terms.until + seconds_after(terms.profile))
+    road = Road(reports, task.xway, task.direction)
+    found = road.traffic(terms.profile)
     del reports
+    if not plan.alternatives:
+        road.forget()
     # From before the window only the accounts of those matter who ask for them, or may get a discount.
-    asking = pl.concat([asked.balances["vid"], asked.expenditures["vid"]]).unique().implode()
-    matters = pl.lit(terms.profile.discount_from is not None) | pl.col("vid").is_in(asking)
-    charged = ((pl.col("toll") > 0) & (pl.col("charged") != NEVER)) | plan.at_notice
+    asking = pl.concat([asked.balances["vid"], asked.expenditures["vid"]]).unique()
+    matters = pl.lit(terms.profile.discount_from is not None) | pl.col("vid").is_in(asking.implode())
+    charged = ((pl.col("toll") > 0) & (pl.col("charged") != NEVER)) | plan.terms.at_notice
     notices = found.notices.filter((pl.col("time") >= terms.first) | (charged & matters))
     yield from plan.send_replicas("notices", _narrow(notices), "vid")
     yield from plan.send_replicas("alerts", _narrow(found.alerts.filter(pl.col("time") >= terms.first)), "vid")
     yield from plan.send_replicas("credits", _narrow(found.credits), "vid")
+    for tried, *tables in changes_of(road, found, plan.alternatives, terms.first, asking):
+        for kind, table in zip(("changed_notices", "changed_alerts", "changed_credits"), tables, strict=True):
+            yield from plan.send_replicas(kind, _narrow(table.with_columns(alt=pl.lit(tried.number, pl.Int8))), "vid")
 
 
 def _lines(task: LinesOf, plan: Plan) -> Iterator[Parcel]:
@@ -87,8 +97,14 @@ def _journeys(task: JourneysOf, plan: Plan, asked: Asked) -> Iterator[Parcel]:
     means = means_by_xway(list(task.files), set(task.xways)) if task.files else {}
     for xway in task.xways:
         some = asked.travels.filter(pl.col("xway") == xway)
-        found = some.hstack(journeys(some, means.pop(xway, None), plan.terms.profile))
+        mean = means.pop(xway, None)
+        found = some.hstack(journeys(some, mean, plan.terms.profile))
         yield from plan.send_replicas("travels", found, "qid")
+        for tried in plan.alternatives:
+            other = some.hstack(journeys(some, mean, tried.profile))
+            changed = other.filter(pl.any_horizontal(other[name] != found[name] for name in ("travel_time", "toll")))
+            changed = changed.with_columns(alt=pl.lit(tried.number, pl.Int8))
+            yield from plan.send_replicas("changed_travels", changed, "qid")
 
 
 def _narrow(table: pl.DataFrame) -> pl.DataFrame:

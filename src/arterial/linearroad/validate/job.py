@@ -9,6 +9,8 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +23,19 @@ from arterial.linearroad.formats.dialects import KEPT_FAULTS, PAPER, Dialect, ch
 from arterial.linearroad.formats.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
 from arterial.linearroad.semantics.city import EAST, WEST
 from arterial.linearroad.semantics.profiles import SPEC, Profile
+from arterial.linearroad.validate.causes.alternatives import alternatives_of
+from arterial.linearroad.validate.causes.attribution import causes_of
+from arterial.linearroad.validate.causes.evidence import Evidence
 from arterial.linearroad.validate.expected.expected import REQUEST_COLUMNS, requests_of
 from arterial.linearroad.validate.expected.history import history_files, is_parquet
 from arterial.linearroad.validate.gather import gather
-from arterial.linearroad.validate.judge import Terms
 from arterial.linearroad.validate.parcels import Parcel
 from arterial.linearroad.validate.plan import Asked, JourneysOf, LinesOf, Plan, RequestsOf, Task, TollsOf, TrafficOf
 from arterial.linearroad.validate.replicas import replicas_of
+from arterial.linearroad.validate.right import Terms
 from arterial.linearroad.validate.stages import judge_requests, judge_vehicles
 from arterial.linearroad.validate.tallies import tally_from
-from arterial.linearroad.validate.verdict import Tally, Verdict
+from arterial.linearroad.validate.verdict import Causes, Tally, Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,6 +65,7 @@ def validate(
     timed: bool = True,
     replicate: int = 1,
     early: float = 0.0,
+    causes: bool = True,
     spark: SparkSession | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
@@ -68,7 +74,7 @@ def validate(
     Answers of the seconds [first, until) are judged; input before counts for the state. `timed` is False for outputs
     of a run that was not paced by the clock: response times are then not judged. `progress` gets the share done.
     By `early` seconds Emit may lie before its time. `replicate` is the run's: the data so many times, each with numbers
-    of its own.
+    of its own. `causes` has the rules looked for that explain the differences, if there are any, in a second pass.
     """
     started = time.monotonic()
     end = data.last_second + 1
@@ -79,13 +85,24 @@ def validate(
         timed,
         "xway" in dialect.columns.get(1, ()),
         early,
+        dialect.balance_at == "last_notice",
     )
     if terms.until <= terms.first:
         raise DataError(f"The window [{terms.first}, {terms.until}) is empty: --from must be before --until.")
-    plan = Plan(terms, dialect, replicas_of(data, replicate))
+    plan = Plan(terms, dialect, replicas_of(data, replicate, together=spark is None))
     asked = _asked(data, plan)
-    tasks = _tasks(data, output, tolls, segments, plan, asked)
-    ends = _on_spark(spark, tasks, plan, asked, progress) if spark else _here(tasks, plan, asked, progress)
+    tasks = _tasks(data, output, segments, plan, asked)
+    history = _toll_tasks(tolls, asked)
+    tasks += [] if plan.today else history
+    work = partial(_on_spark, spark) if spark else _here
+    ends = work(tasks, plan, asked, progress)
+    tallies = _tallies(ends, plan)
+    found: dict[int, Causes] = {}
+    differing = tuple(t for t, tally in tallies.items() if tally.differences)
+    if causes and differing:
+        trying = replace(plan, alternatives=alternatives_of(profile, differing), differing=differing)
+        tasks += history if plan.today else []
+        found = _causes(work(tasks, trying, asked, progress), trying)
     lines, faults, fault_counts = _pieces(ends)
     cleaning = data.cleaning
     return Verdict(
@@ -93,7 +110,8 @@ def validate(
         dialect=dialect.name,
         data=str(data.path),
         output=str(output),
-        tallies=_tallies(ends, plan),
+        tallies=tallies,
+        causes=found,
         limits=dict(profile.response_limit),
         lines=lines,
         faults=faults,
@@ -117,8 +135,15 @@ def _asked(data: Data, plan: Plan) -> Asked:
     return Asked(*(requests_of(rows, kind) for kind in kinds))
 
 
-def _tasks(data: Data, output: Path, tolls: Path | None, segments: Path | None, plan: Plan, asked: Asked) -> list[Task]:
-    """What the first stage does, the longest tasks first."""
+def _toll_tasks(tolls: Path | None, asked: Asked) -> list[Task]:
+    if tolls is None or not asked.expenditures.height:
+        return []
+    found = history_files(tolls, "tolls")
+    return [TollsOf(tuple(found[i : i + TOLL_FILES]), i) for i in range(0, len(found), TOLL_FILES)]
+
+
+def _tasks(data: Data, output: Path, segments: Path | None, plan: Plan, asked: Asked) -> list[Task]:
+    """What the first stage does but for TollHistory, the longest tasks first."""
     tasks: list[Task] = [RequestsOf()]
     if TRAVEL_TIME in plan.dialect.types and asked.travels.height:
         xways = tuple(asked.travels["xway"].unique().sort().to_list())
@@ -130,9 +155,6 @@ def _tasks(data: Data, output: Path, tolls: Path | None, segments: Path | None, 
     tasks += [
         TrafficOf(file, xway, direction) for xway, file in data.parquet_files.items() for direction in (EAST, WEST)
     ]
-    if tolls is not None and not plan.today and asked.expenditures.height:
-        found = history_files(tolls, "tolls")
-        tasks += [TollsOf(tuple(found[i : i + TOLL_FILES]), i) for i in range(0, len(found), TOLL_FILES)]
     for file in output_files(output):
         tasks += [LinesOf(file, place, *span) for place, span in enumerate(chunks_of(file, LINES_CHUNK))]
     return tasks
@@ -222,6 +244,15 @@ def _tallies(parcels: list[Parcel], plan: Plan) -> dict[int, Tally]:
             part = tally_from(parcel.payload)
             tallies[part.answer_type].join(part)
     return tallies
+
+
+def _causes(parcels: list[Parcel], plan: Plan) -> dict[int, Causes]:
+    evidence = {answer_type: Evidence(answer_type) for answer_type in plan.dialect.types}
+    for parcel in parcels:
+        if parcel.kind == "evidence":
+            part = Evidence.from_bytes(parcel.payload)
+            evidence[part.answer_type].join(part)
+    return causes_of(evidence, plan.alternatives)
 
 
 def _pieces(parcels: list[Parcel]) -> tuple[int, list[dict[str, Any]], dict[str, int]]:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from arterial.linearroad.formats.answers import ACCIDENT_ALERT, BALANCE, EXPENDITURE, TOLL_NOTICE, TRAVEL_TIME
-from arterial.linearroad.semantics.city import EAST
 from arterial.linearroad.semantics.profiles import Profile
 from arterial.linearroad.validate.explain import explain_extra, explain_late, explain_missing, explain_wrong
 from arterial.linearroad.validate.pairing import pair
+from arterial.linearroad.validate.right import (
+    HAIR,
+    Right,
+    Terms,
+    right_alerts,
+    right_balances,
+    right_expenditures,
+    right_notices,
+    right_travels,
+)
 from arterial.linearroad.validate.verdict import KEPT_EXAMPLES, Example, Tally, first_examples
 
-# Emit is written with milliseconds; a hair more than the limit is not late.
-_HAIR = 1e-6
-_TOLERATED_SHARE = 0.05
+Flags = NDArray[np.bool_]
 _OWN = ("number", "row", "charged", "reach")
 _JOURNEY = ("sinit", "send", "dow", "tod")
 _UNUSED: dict[int, tuple[str, ...]] = {
@@ -29,104 +36,51 @@ _UNUSED: dict[int, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Terms:
-    """By what an output is judged."""
+class Judged:
+    """A judgement, and the differences in it."""
 
-    profile: Profile
-    # The seconds [first, until) whose answers are judged.
-    first: int
-    until: int
-    timed: bool = True
-    # Whether the dialect's alerts have expressway and direction.
-    placed_alerts: bool = True
-    # By so many seconds Emit may lie before the time of an answer: the clock of the system may have started late.
-    early: float = 0.0
+    tally: Tally
+    key: list[str]
+    # The answers that were judged, with their place as `row`; which of them are wrong or extra; which came too early
+    # and are right otherwise.
+    got: pl.DataFrame
+    differs: Flags
+    early: Flags
+    missing: pl.DataFrame
 
 
-def judge_notices(expected: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Tally:
+def judge_notices(expected: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Judged:
     """Rules 1–8."""
-    return _judge(
-        TOLL_NOTICE,
-        expected,
-        got,
-        ["vid", "time"],
-        lambda pairs: (pairs["lav"] == pairs["lav_got"]) & (pairs["toll"] == pairs["toll_got"]),
-        terms,
-    )
+    return _judge(TOLL_NOTICE, expected, got, ["vid", "time"], right_notices, terms)
 
 
-def judge_alerts(expected: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Tally:
-    """Rules 9–15: any accident in reach is right."""
-
-    def right(pairs: pl.DataFrame) -> pl.Series:
-        ahead = (
-            pl.when(pl.col("dir") == EAST)
-            .then(pl.col("seg_got") - pl.col("seg"))
-            .otherwise(pl.col("seg") - pl.col("seg_got"))
-        )
-        away = pairs.select(ahead.alias("away"))["away"].to_numpy()
-        ok = (away >= 0) & (away < 8) & (pairs["reach"].to_numpy() >> np.clip(away, 0, 8) & 1 > 0)
-        if terms.placed_alerts:
-            ok &= ((pairs["xway"] == pairs["xway_got"]) & (pairs["dir"] == pairs["dir_got"])).to_numpy()
-        return pl.Series(ok)
-
-    return _judge(ACCIDENT_ALERT, expected, got, ["vid", "time"], right, terms)
+def judge_alerts(expected: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Judged:
+    """Rules 9–15."""
+    return _judge(ACCIDENT_ALERT, expected, got, ["vid", "time"], right_alerts(terms), terms)
 
 
-def judge_balances(expected: pl.DataFrame, steps: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Tally:
-    """Rule 17: every (τ, Bal) is right with Bal the balance at τ, as `steps` has it by the request's `number`."""
-    at_request = pl.lit(terms.profile.balance_result_time == "request") & (pl.col("result_time_got") == pl.col("time"))
-    in_step = (pl.col("result_time_got") >= pl.col("since")) & (pl.col("result_time_got") <= pl.col("until"))
+def judge_balances(expected: pl.DataFrame, steps: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Judged:
+    """Rule 17."""
+    told = steps
+    if terms.profile.balance_accepted == "until_answer" and not terms.at_notice:
+        told = steps.join(expected.select("number", "time"), on="number").filter(pl.col("until") >= pl.col("time"))
     told = (
-        steps.sort("number", "since")
+        told.sort("number", "since")
         .group_by("number")
         .agg(pl.format("{} since {}", "balance", "since").str.join(", ").alias("right"))
     )
-    return _judge(
-        BALANCE,
-        expected.join(told, on="number"),
-        got,
-        ["qid", "time"],
-        lambda pairs: _fits_a_step(pairs, steps, (pl.col("balance") == pl.col("balance_got")) & (in_step | at_request)),
-        terms,
-    )
+    right = right_balances(steps, terms)
+    return _judge(BALANCE, expected.join(told, on="number"), got, ["qid", "time"], right, terms)
 
 
-def judge_expenditures(expected: pl.DataFrame, steps: pl.DataFrame | None, got: pl.DataFrame, terms: Terms) -> Tally:
-    """Rule 18; what is spent today (thesis) may be up to 60 s old, as `steps` has it."""
-
-    def right(pairs: pl.DataFrame) -> pl.Series:
-        if steps is None:
-            return pairs["balance"] == pairs["balance_got"]
-        return _fits_a_step(pairs.drop("balance"), steps, pl.col("balance") == pl.col("balance_got"))
-
-    return _judge(EXPENDITURE, expected, got, ["qid", "time"], right, terms)
+def judge_expenditures(expected: pl.DataFrame, steps: pl.DataFrame | None, got: pl.DataFrame, terms: Terms) -> Judged:
+    """Rule 18."""
+    return _judge(EXPENDITURE, expected, got, ["qid", "time"], right_expenditures(steps, terms), terms)
 
 
-def judge_travels(expected: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Tally:
-    """Rule 19, within max(1, 5 %) of each number; what is unknown must be answered as unknown."""
-
-    def near(pairs: pl.DataFrame, name: str) -> pl.Series:
-        right, told = pl.col(name), pl.col(f"{name}_got")
-        room = pl.max_horizontal(pl.lit(1.0), right * _TOLERATED_SHARE)
-        close = (told >= 0) & ((told - right).abs() <= room)
-        return pairs.select(pl.when(right < 0).then(told == right).otherwise(close).alias(name))[name]
-
-    return _judge(
-        TRAVEL_TIME,
-        expected,
-        got,
-        ["qid", "time"],
-        lambda pairs: near(pairs, "travel_time") & near(pairs, "toll"),
-        terms,
-    )
-
-
-def _fits_a_step(pairs: pl.DataFrame, steps: pl.DataFrame, fits: pl.Expr) -> pl.Series:
-    """Whether any step of a pair's request fits what came."""
-    numbered = pairs.drop("balance", strict=False).with_row_index("pair")
-    fitting = numbered.join(steps, on="number").filter(fits)["pair"].unique()
-    return numbered["pair"].is_in(fitting.implode())
+def judge_travels(expected: pl.DataFrame, got: pl.DataFrame, terms: Terms) -> Judged:
+    """Rule 19."""
+    return _judge(TRAVEL_TIME, expected, got, ["qid", "time"], right_travels, terms)
 
 
 def _judge(
@@ -134,9 +88,9 @@ def _judge(
     expected: pl.DataFrame,
     got: pl.DataFrame,
     key: list[str],
-    right: Callable[[pl.DataFrame], pl.Series],
+    right: Right,
     terms: Terms,
-) -> Tally:
+) -> Judged:
     tally = Tally(answer_type)
     inside = (pl.col("time") >= terms.first) & (pl.col("time") < terms.until)
     expected = expected.filter(inside)
@@ -149,14 +103,18 @@ def _judge(
 
     response = (judged["emit"] - judged["time"]).to_numpy()
     limit = terms.profile.response_limit[answer_type]
-    early = response < -terms.early - _HAIR if terms.timed else np.zeros(len(response), bool)
-    late = response > limit + _HAIR if terms.timed else np.zeros(len(response), bool)
+    early = response < -terms.early - HAIR if terms.timed else np.zeros(len(response), bool)
+    late = response > limit + HAIR if terms.timed else np.zeros(len(response), bool)
     if terms.timed:
         tally.latency.add(judged["time"].to_numpy(), response)
 
-    rows, ok = pairs["row"].to_numpy(), pairs["ok"].to_numpy() & ~early[pairs["row"].to_numpy()]
+    rows, fits = pairs["row"].to_numpy(), pairs["ok"].to_numpy()
+    ok = fits & ~early[rows]
     unpaired = np.ones(judged.height, bool)
     unpaired[rows] = False
+    differs, only_early = unpaired.copy(), np.zeros(judged.height, bool)
+    differs[rows[~ok]] = True
+    only_early[rows[fits & ~ok]] = True
     missing = expected.join(pairs.select("number"), on="number", how="anti")
     tally.counts.update(
         expected=expected.height,
@@ -175,7 +133,7 @@ def _judge(
             *_late_examples(judged.filter(pl.Series(late)), limit),
         ]
     )
-    return tally
+    return Judged(tally, key, judged, differs, only_early, missing)
 
 
 def _missing_examples(answer_type: int, missing: pl.DataFrame, profile: Profile) -> list[Example]:
@@ -219,7 +177,9 @@ def _late_examples(late: pl.DataFrame, limit: int) -> list[Example]:
 
 
 def _earliest(rows: pl.DataFrame) -> list[dict[str, Any]]:
-    return rows.bottom_k(KEPT_EXAMPLES, by="time").sort("time").to_dicts()
+    # Ties by what every row has of these: the same examples, however the rows were divided.
+    by = [name for name in ("time", "vid", "qid") if name in rows.columns]
+    return rows.bottom_k(KEPT_EXAMPLES, by=by).sort(by).to_dicts()
 
 
 def _plain(row: dict[str, Any], answer_type: int | None = None) -> dict[str, Any]:

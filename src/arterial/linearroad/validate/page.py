@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from arterial.linearroad.formats.answers import TITLE_OF_TYPE
+from arterial.linearroad.validate.causes.alternatives import SEVERAL
+from arterial.linearroad.validate.causes.attribution import BEFORE_TIME, NO_RULE, OWN_QUOTES
 from arterial.linearroad.validate.verdict import COUNTED_MILLISECONDS, KINDS, PERCENTILES, Tally, Verdict
 from arterial.report import Mark, Page, Tile
 
@@ -23,6 +26,8 @@ def page_of(verdict: Verdict) -> Page:
     )
     if verdict.timed and any(tally.counts["got"] for tally in verdict.tallies.values()):
         _response_times(page, verdict)
+    if verdict.causes:
+        _causes(page, verdict)
     _examples(page, verdict)
     if verdict.fault_counts:
         page.section("Lines that are no answers", "Each of them fails the run.")
@@ -140,6 +145,65 @@ def _distribution(tally: Tally) -> tuple[np.ndarray, np.ndarray]:
     last = int(np.searchsorted(share, 100 - 1e-9)) if counts.any() else 0
     places = np.unique(np.linspace(0, min(last + 1, COUNTED_MILLISECONDS), 400).astype(int))
     return places / 1000, share[places]
+
+
+def _causes(page: Page, verdict: Verdict) -> None:
+    from arterial.report import plots
+
+    page.section(
+        "Why they differ",
+        "Each missing, extra or wrong answer under the rule whose other reading, in another profile, gives what came; "
+        "under two if it takes both. Beside it: how many answers that reading changes at all, and how many of these "
+        "came so. The closer the two, the surer it is that the system follows it.",
+    )
+    page.table(
+        ["type", "cause", "differences", "would change", "came so"],
+        [
+            [
+                f"{t} {TITLE_OF_TYPE[t]}",
+                cause_in_words(cause, verdict.profile),
+                count,
+                *_shown(causes.followed.get(cause)),
+            ]
+            for t, causes in verdict.causes.items()
+            for cause, count in causes.counts.items()
+        ],
+    )
+    names = sorted({cause for causes in verdict.causes.values() for cause in causes.counts}, key=_rule_order)
+    page.plot(
+        plots.bars(
+            names,
+            {TITLE_OF_TYPE[t]: [causes.counts.get(name, 0) for name in names] for t, causes in verdict.causes.items()},
+            x="rule",
+            y="differences",
+            size=plots.WIDE,
+        ),
+        "Differences by the rule that explains them.",
+    )
+
+
+def cause_in_words(cause: str, profile: str) -> str:
+    """A cause as a sentence says it."""
+    if cause == NO_RULE:
+        return "no rule explains it"
+    if cause == OWN_QUOTES:
+        return "follows from the system's own toll notices, which differ"
+    if cause == BEFORE_TIME:
+        return "rule 20: right, but emitted before its time"
+    if cause.startswith(SEVERAL):
+        return f"only several rules of {cause.removeprefix(SEVERAL)} together"
+    if " and " in cause:
+        return f"only rules {cause} together"
+    return f"rule{'s' * ('–' in cause)} {cause}, read otherwise than in {profile}"
+
+
+def _rule_order(cause: str) -> tuple[int, int, str]:
+    first = re.match(r"\d+", cause)
+    return (1, 0, cause) if first is None else (0, int(first[0]), cause)
+
+
+def _shown(followed: tuple[int, int] | None) -> tuple[Any, Any]:
+    return ("–", "–") if followed is None else followed
 
 
 def _examples(page: Page, verdict: Verdict) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 import polars as pl
 
 from arterial.linearroad.formats.dialects import Dialect
-from arterial.linearroad.validate.judge import Terms
+from arterial.linearroad.validate.causes.alternatives import Alternative
 from arterial.linearroad.validate.parcels import Parcel, pack
 from arterial.linearroad.validate.replicas import Replicas
+from arterial.linearroad.validate.right import Terms
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,9 @@ class Plan:
     terms: Terms
     dialect: Dialect
     replicas: Replicas
-
-    @property
-    def at_notice(self) -> bool:
-        """Whether balances are those at the last toll notice."""
-        return self.dialect.balance_at == "last_notice"
+    # What is tried on differences; none while it is not known that there are any.
+    alternatives: tuple[Alternative, ...] = ()
+    differing: tuple[int, ...] = ()
 
     @property
     def today(self) -> bool:
@@ -35,6 +34,12 @@ class Plan:
     def send(self, kind: str, table: pl.DataFrame, by: str) -> Iterator[Parcel]:
         """A table as it is, to the buckets of its column `by`."""
         yield from pack(kind, table, self.replicas.bucket_of(table[by].to_numpy(), by), self.replicas.buckets)
+
+    def send_steps(self, kind: str, requests: pl.DataFrame, steps: pl.DataFrame) -> Iterator[Parcel]:
+        """Requests with their right answers, by query id, and the steps after them."""
+        yield from self.send(kind, requests, "qid")
+        addressed = steps.join(requests.select("number", "qid"), on="number")
+        yield from self.send(f"{kind}_steps", addressed, "qid")
 
     def send_replicas(self, kind: str, table: pl.DataFrame, by: str) -> Iterator[Parcel]:
         """A table of the data, and the same of every replica."""

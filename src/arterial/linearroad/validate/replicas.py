@@ -52,9 +52,10 @@ class Replicas:
         return replica * self.share + (mixed % np.uint64(self.share)).astype(np.int64)
 
 
-def replicas_of(data: Data, times: int) -> Replicas:
-    """The replicas of a data set."""
+def replicas_of(data: Data, times: int, *, together: bool = False) -> Replicas:
+    """The replicas of a data set; `together` each is judged in one bucket."""
+    share = 1 if together else len(data.xways)
     if times == 1:
-        return Replicas(share=2 * len(data.xways))
+        return Replicas(share=share if together else 2 * share)
     apart = Replication.of(data, times)
-    return Replicas(times, apart.vid_step, apart.qid_step, apart.xway_step, len(data.xways))
+    return Replicas(times, apart.vid_step, apart.qid_step, apart.xway_step, share)

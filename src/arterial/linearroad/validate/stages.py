@@ -16,7 +16,9 @@ from arterial.linearroad.formats.answers import (
     TOLL_NOTICE,
     TRAVEL_TIME,
 )
+from arterial.linearroad.validate.causes.stages import Vehicles, explain_requests, explain_vehicles
 from arterial.linearroad.validate.expected.accounts import (
+    at_request,
     balance_steps,
     charges_of,
     discounted,
@@ -24,6 +26,7 @@ from arterial.linearroad.validate.expected.accounts import (
     numbered,
     preferred,
 )
+from arterial.linearroad.validate.expected.history import with_tolls
 from arterial.linearroad.validate.judge import (
     judge_alerts,
     judge_balances,
@@ -64,22 +67,31 @@ def judge_vehicles(parcels: Iterable[Parcel], bucket: int, plan: Plan) -> Iterat
             yield parcel
     terms, profile = plan.terms, plan.terms.profile
     credits = unpack(here, "credits", _CREDITS)
-    notices = discounted(unpack(here, "notices", _NOTICES), credits, profile)
+    quoted = unpack(here, "notices", _NOTICES)
+    notices = discounted(quoted, credits, profile)
     got = {t: unpack(here, f"got_{TABLE_OF_TYPE[t]}", _GOT[t]) for t in (TOLL_NOTICE, ACCIDENT_ALERT)}
+    judged = {}
     if TOLL_NOTICE in plan.dialect.types:
-        yield _tally(judge_notices(notices, got[TOLL_NOTICE], terms), bucket)
+        judged[TOLL_NOTICE] = judge_notices(notices, got[TOLL_NOTICE], terms)
     if ACCIDENT_ALERT in plan.dialect.types:
-        yield _tally(judge_alerts(unpack(here, "alerts", _ALERTS), got[ACCIDENT_ALERT], terms), bucket)
+        judged[ACCIDENT_ALERT] = judge_alerts(unpack(here, "alerts", _ALERTS), got[ACCIDENT_ALERT], terms)
+    yield from (_tally(one.tally, bucket) for one in judged.values())
 
     charges = charges_of(notices, credits, profile)
     asked = _numbered(unpack(here, "balance_requests", _REQUESTS), bucket)
-    steps = last_notice_steps(asked, charges, notices) if plan.at_notice else balance_steps(asked, charges, ["vid"])
-    yield from _send_steps("balances", preferred(asked, steps, profile, at_notice=plan.at_notice), steps, plan)
+    if plan.terms.at_notice:
+        steps = last_notice_steps(asked, charges, notices)
+    else:
+        steps = balance_steps(asked, charges, ["vid"], profile)
+    yield from plan.send_steps("balances", preferred(asked, steps, profile, at_notice=plan.terms.at_notice), steps)
+    spent = _numbered(unpack(here, "expenditure_requests", _REQUESTS), bucket)
+    spent_steps = balance_steps(spent, charges, ["vid", "xway"], profile, result_time=False)
     if plan.today:
-        spent = _numbered(unpack(here, "expenditure_requests", _REQUESTS), bucket)
-        steps = balance_steps(spent, charges, ["vid", "xway"])
-        ends = steps.sort("number", "since").group_by("number").last().select("number", "balance")
-        yield from _send_steps("expenditures", spent.join(ends, on="number"), steps, plan)
+        now = at_request(spent, spent_steps).select("number", "balance")
+        yield from plan.send_steps("expenditures", spent.join(now, on="number"), spent_steps)
+    if plan.alternatives:
+        vehicles = Vehicles(quoted, notices, credits, got[TOLL_NOTICE], asked, steps, spent, spent_steps, judged)
+        yield from explain_vehicles(here, vehicles, bucket, plan)
 
 
 def judge_requests(parcels: Iterable[Parcel], bucket: int, plan: Plan) -> Iterator[Parcel]:
@@ -92,44 +104,45 @@ def judge_requests(parcels: Iterable[Parcel], bucket: int, plan: Plan) -> Iterat
             here.append(parcel)
     terms = plan.terms
     got = {t: unpack(here, f"got_{TABLE_OF_TYPE[t]}", _GOT[t]) for t in (BALANCE, EXPENDITURE, TRAVEL_TIME)}
+    judged = {}
+    spent = pl.DataFrame()
+    tolls = unpack(here, "toll_requests", _REQUESTS), unpack(here, "toll_rows", _TOLL_ROWS)
     if BALANCE in plan.dialect.types:
         expected = unpack(here, "balances", {**_REQUESTS, **_ints("number", "result_time", "balance")})
         steps = unpack(here, "balances_steps", _STEPS)
-        yield _tally(judge_balances(expected, steps, got[BALANCE], terms), bucket)
+        judged[BALANCE] = judge_balances(expected, steps, got[BALANCE], terms)
     if EXPENDITURE in plan.dialect.types:
         if plan.today:
             expected = unpack(here, "expenditures", {**_REQUESTS, **_ints("number", "balance")})
             today = unpack(here, "expenditures_steps", _STEPS)
         else:
-            asked = unpack(here, "expenditures", _REQUESTS)
-            expected, today = _with_tolls(asked, unpack(here, "toll_rows", _TOLL_ROWS), plan), None
-        yield _tally(judge_expenditures(expected, today, got[EXPENDITURE], terms), bucket)
+            expected, today = with_tolls(*tolls, terms.profile), None
+        judged[EXPENDITURE] = judge_expenditures(expected, today, got[EXPENDITURE], terms)
+        spent = expected
     if TRAVEL_TIME in plan.dialect.types:
         expected = unpack(here, "travels", {**_REQUESTS, **_ints("travel_time", "toll")})
-        yield _tally(judge_travels(expected, got[TRAVEL_TIME], terms), bucket)
+        judged[TRAVEL_TIME] = judge_travels(expected, got[TRAVEL_TIME], terms)
+    yield from (_tally(one.tally, bucket) for one in judged.values())
+    if plan.alternatives:
+        yield from explain_requests(here, judged, spent, tolls, bucket, plan)
 
 
 _BY_VEHICLE = frozenset(
-    ["notices", "alerts", "credits", "balance_requests", "expenditure_requests", "got_notices", "got_alerts"]
+    [
+        "notices",
+        "alerts",
+        "credits",
+        "balance_requests",
+        "expenditure_requests",
+        "got_notices",
+        "got_alerts",
+        "changed_notices",
+        "changed_alerts",
+        "changed_credits",
+    ]
 )
-_TO_THE_END = frozenset(["error", "piece", "tally"])
+_TO_THE_END = frozenset(["error", "piece", "tally", "evidence"])
 _TOLL_ROWS = _ints("order", "vid", "day", "xway", "tolls", "qid")
-
-
-def _with_tolls(requests: pl.DataFrame, rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """Rule 18: the requests with their `balance`; of several rows of one key the last counts."""
-    keys = ["vid", "day", "xway"]
-    last = rows.sort("order").unique(keys, keep="last").select(*keys, pl.col("tolls").alias("balance"))
-    found = requests.join(last, on=keys, how="left")
-    unknown = plan.terms.profile.unknown_expenditure
-    return found.drop_nulls("balance") if unknown is None else found.with_columns(pl.col("balance").fill_null(unknown))
-
-
-def _send_steps(kind: str, requests: pl.DataFrame, steps: pl.DataFrame, plan: Plan) -> Iterator[Parcel]:
-    """Requests with their right answers, by query id, and the steps after them."""
-    yield from plan.send(kind, requests, "qid")
-    addressed = steps.join(requests.select("number", "qid"), on="number")
-    yield from plan.send(f"{kind}_steps", addressed, "qid")
 
 
 def _numbered(requests: pl.DataFrame, bucket: int) -> pl.DataFrame:

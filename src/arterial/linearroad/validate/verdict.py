@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from arterial.linearroad.formats.answers import ANSWER_TYPES, TITLE_OF_TYPE
 from arterial.linearroad.semantics.city import MINUTE_SECONDS
 
-KINDS = ("missing", "extra", "wrong", "late")
+DIFFERENCES = ("missing", "extra", "wrong")
+KINDS = (*DIFFERENCES, "late")
 COUNTS = ("expected", "got", "right", *KINDS)
 KEPT_EXAMPLES = 5
 # Response times are counted by the millisecond up to this, and together above.
@@ -88,6 +89,11 @@ class Tally:
         self.examples = first_examples([*self.examples, *other.examples])
 
     @property
+    def differences(self) -> int:
+        """How many answers are missing, extra or wrong."""
+        return sum(self.counts[kind] for kind in DIFFERENCES)
+
+    @property
     def passes(self) -> bool:
         """Whether nothing is missing, extra, wrong or late."""
         return not any(self.counts[kind] for kind in KINDS)
@@ -95,11 +101,30 @@ class Tally:
 
 def first_examples(examples: list[Example]) -> list[Example]:
     """The earliest few of each kind."""
-    ordered = sorted(examples, key=lambda one: (KINDS.index(one.kind), one.time))
+    ordered = sorted(examples, key=_order)
     kept: list[Example] = []
     for kind in KINDS:
         kept += [one for one in ordered if one.kind == kind][:KEPT_EXAMPLES]
     return kept
+
+
+def _order(example: Example) -> tuple[int, ...]:
+    answer = example.expected or example.got or {}
+    return (KINDS.index(example.kind), example.time, answer.get("vid") or 0, answer.get("qid") or 0)
+
+
+@dataclass
+class Causes:
+    """Of one type: the differences by cause, most first, which add up; and how well the output follows each cause."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    # By cause: the answers that it would change, and those of them that came so.
+    followed: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def differences(self) -> int:
+        """All of them."""
+        return sum(self.counts.values())
 
 
 @dataclass(frozen=True)
@@ -122,6 +147,8 @@ class Verdict:
     timed: bool
     notes: list[str]
     seconds: float
+    # By type: which rules explain the differences; empty if there are none, or if they were not looked for.
+    causes: dict[int, Causes] = field(default_factory=dict)
 
     @property
     def passes(self) -> bool:
@@ -146,6 +173,7 @@ class Verdict:
             "response_times_judged": self.timed,
             "notes": self.notes,
             "seconds": round(self.seconds, 3),
+            "causes": {str(t): causes.counts for t, causes in self.causes.items()},
             "types": {str(t): self._type_as_json(t) for t in ANSWER_TYPES if t in self.tallies},
         }
 
@@ -161,5 +189,14 @@ class Verdict:
                 **{f"p{share}": tally.latency.percentile(share) for share in PERCENTILES},
                 "max": tally.latency.greatest,
             },
+            "causes": [
+                {"cause": cause, "differences": count, **_followed(self.causes[answer_type], cause)}
+                for cause, count in (self.causes[answer_type].counts.items() if answer_type in self.causes else ())
+            ],
             "examples": [vars(example) for example in tally.examples],
         }
+
+
+def _followed(causes: Causes, cause: str) -> dict[str, int]:
+    changes, came = causes.followed.get(cause, (0, 0))
+    return {"would_change": changes, "came_so": came} if changes else {}

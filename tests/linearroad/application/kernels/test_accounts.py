@@ -16,6 +16,7 @@ from arterial.network.state import MemoryState, State
 DTYPES: dict[str, type[np.generic]] = {"amount": np.int64}
 
 
+@pytest.mark.thorough
 def test_balances() -> None:
     rng = np.random.default_rng(8)
     state = MemoryState()

@@ -75,6 +75,7 @@ def test_a_second_is_spooled_when_a_later_one_begins(tmp_path: Path) -> None:
     assert look(tmp_path / "spool").end == 6
 
 
+@pytest.mark.thorough
 def test_whatever_the_cuts_and_crashes_every_line_counts_once(tmp_path: Path) -> None:
     data = "".join(LINES).encode()
     for seed in range(60):
@@ -96,6 +97,7 @@ def test_whatever_the_cuts_and_crashes_every_line_counts_once(tmp_path: Path) ->
         assert taking.spool.account.events == len(GOOD)
 
 
+@pytest.mark.thorough
 def test_from_a_state_that_was_kept_nothing_is_sent_twice(tmp_path: Path) -> None:
     """The spool may have come further than the state: then the piece after the state is given again."""
     data = "".join(LINES).encode()
@@ -115,6 +117,7 @@ def test_from_a_state_that_was_kept_nothing_is_sent_twice(tmp_path: Path) -> Non
         check_whole(folder)
 
 
+@pytest.mark.thorough
 def test_lines_out_of_order_within_the_permitted_disorder(tmp_path: Path) -> None:
     for seed in range(30):
         rng = random.Random(seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def test_a_half_expressway_has_them_all_in_its_direction() -> None:
     assert len(make_accidents(Settings(xways=0.5), 0, EAST).due) == 9
 
 
+@pytest.mark.thorough
 @given(vehicles, st.floats(0, 5000))
 def test_nearest_pair(them: list[tuple[float, float, int]], wanted: float) -> None:
     road, count = road_of(them)

@@ -116,6 +116,7 @@ def test_nobody_jumps_on_a_dense_road_with_accidents() -> None:
         at[look["trip"]], speed[look["trip"]] = look["along"], look["speed"]
 
 
+@pytest.mark.thorough
 def test_everyone_keeps_distance_in_every_lane() -> None:
     for look in drive_and_look(Settings(seconds=900, density=3.0), accidents=False):
         for lane in range(5):
@@ -123,6 +124,7 @@ def test_everyone_keeps_distance_in_every_lane() -> None:
             assert room.size == 0 or room.min() >= DRIVING.spacing - 1e-6
 
 
+@pytest.mark.thorough
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 1000))
 def test_ramps_are_driven_at_forty_miles_an_hour_at_most_on_average(seed: int) -> None:

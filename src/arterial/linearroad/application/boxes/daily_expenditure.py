@@ -31,6 +31,7 @@ class DailyExpenditure(Box):
 
     kind: ClassVar[str] = "linear_road.daily_expenditure"
     stateless: ClassVar[bool] = True
+    thinnable: ClassVar[frozenset[str]] = frozenset({IN})
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """Requests in, answers out."""

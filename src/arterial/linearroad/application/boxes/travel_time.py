@@ -31,6 +31,7 @@ class TravelTime(Box):
 
     kind: ClassVar[str] = "linear_road.travel_time"
     stateless: ClassVar[bool] = True
+    thinnable: ClassVar[frozenset[str]] = frozenset({IN})
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """Requests in, answers out."""
@@ -40,8 +41,10 @@ class TravelTime(Box):
         """All requests of the train in one call."""
         train = trains[IN]
         asked = arrays(train.tuples)
+        rules = JourneyRules.of(profile_by(self.profile, self.rules))
         if self.segments is None:
-            here = asked["sinit"] == asked["send"]
+            # Without a history only a journey through no segment is known.
+            here = (asked["sinit"] == asked["send"]) & (not rules.includes_end)
             seconds = toll = np.where(here, 0, UNKNOWN)
         else:
             xway = asked["xway"] % self.xways_apart if self.xways_apart else asked["xway"]
@@ -51,7 +54,7 @@ class TravelTime(Box):
                 asked["send"],
                 asked["dow"],
                 asked["tod"],
-                rules=JourneyRules.of(profile_by(self.profile, self.rules)),
+                rules=rules,
             )
         columns = {"time": asked["time"], "qid": asked["qid"], "travel_time": seconds, "toll": toll}
         return {OUT: Train(frame(TRAVEL_SCHEMA, columns), train.through)}

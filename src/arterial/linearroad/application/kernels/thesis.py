@@ -74,7 +74,7 @@ def answer(
 ) -> ThesisAnswers:
     """The answers to the reports and requests of some whole seconds, of the whole city.
 
-    State: the ring of trips, quotes and lanes; the minutes and the tariff; the stopped vehicles; the accounts, by
+    State: the ring of trips, quotes and exits; the minutes and the tariff; the stopped vehicles; the accounts, by
     vehicle and by vehicle and expressway.
     """
     train = _Train(state, profile, balance_at)
@@ -118,7 +118,11 @@ class _Train:
         quote = np.zeros(len(reports), np.int32)
         stays = ~enters
         quote[stays] = before["quote"][followed.pred[stays]]
-        self._charge(second, followed, enters & has_pred, before, accidents)
+        exited = reports.lane == EXIT_LANE
+        first_exit = exited.copy()
+        first_exit[has_pred] &= ~before["exited"][followed.pred[has_pred]]
+        exited[has_pred] |= before["exited"][followed.pred[has_pred]]
+        self._charge(second, followed, enters & has_pred, before, first_exit, accidents)
 
         entering = np.flatnonzero(enters & (reports.lane != EXIT_LANE))
         cell, vid = followed.cell[entering], reports.vid[entering]
@@ -128,7 +132,7 @@ class _Train:
         self.notices.append((vid, reports.time[entering], tariff.lav[cell], amount, *where))
         if self.balance_at == "last_notice":
             self._remember_notices(second, vid)
-        chunks.write(self.state, "quotes", key, second, {"quote": quote, "lane": reports.lane.copy()})
+        chunks.write(self.state, "quotes", key, second, {"quote": quote, "exited": exited})
         if detected:
             self._alert(second, detected)
 
@@ -184,16 +188,20 @@ class _Train:
         return np.where(accrued >= self.profile.discount_from, toll // 2, toll)
 
     def _charge(
-        self, second: int, followed: Followed, left: Array, before: dict[str, Array], accidents: list[Spot]
+        self,
+        second: int,
+        followed: Followed,
+        left: Array,
+        before: dict[str, Array],
+        first_exit: Array,
+        accidents: list[Spot],
     ) -> None:
-        """Charge the quotes of segments left, and give credit for leaving the expressway before an accident."""
+        """Charge the quotes of segments left, and give credit for the first exit of a trip before an accident."""
         reports = followed.reports
         rows = np.flatnonzero(left)
         amounts = before["quote"][followed.pred[rows]].astype(np.int64)
         if self.profile.exit_credit and accidents:
-            exits = np.flatnonzero((followed.pred >= 0) & (reports.lane == EXIT_LANE))
-            exits = exits[before["lane"][followed.pred[exits]] != EXIT_LANE]
-            near = [row for row in exits.tolist() if self._spared(followed, row, accidents)]
+            near = [row for row in np.flatnonzero(first_exit).tolist() if self._spared(followed, row, accidents)]
             rows = np.concatenate([rows, np.array(near, np.int64)])
             amounts = np.concatenate([amounts, np.full(len(near), -self.profile.exit_credit)])
         rows, amounts = rows[amounts != 0], amounts[amounts != 0]
@@ -280,4 +288,4 @@ def _today_keys(vid: Array, index: Array) -> Array:
 
 
 EMPTY = np.empty(0, np.int64)
-NO_QUOTES: dict[str, Array] = {"quote": np.empty(0, np.int32), "lane": np.empty(0, np.int8)}
+NO_QUOTES: dict[str, Array] = {"quote": np.empty(0, np.int32), "exited": np.empty(0, np.bool_)}

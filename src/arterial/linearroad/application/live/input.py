@@ -33,8 +33,8 @@ CHECK_SECONDS = 0.05
 
 
 def is_live(data: str | Path) -> bool:
-    """Whether a user means a stream: `tcp://HOST:PORT`, `-`, or the path of a named pipe."""
-    if isinstance(data, str) and (data == "-" or data.startswith(("-?", "stdin:", "tcp:"))):
+    """Whether a user means a stream: `tcp://HOST:PORT`, a topic of Kafka, `-`, or the path of a named pipe."""
+    if isinstance(data, str) and (data == "-" or data.startswith(("-?", "stdin:", "tcp:", "kafka:"))):
         return True
     with reading(Path(data)):
         return Path(data).exists() and is_pipe(Path(data))

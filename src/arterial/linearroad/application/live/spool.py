@@ -21,7 +21,8 @@ import pyarrow as pa
 from arterial.errors import DataError
 from arterial.linearroad.data.event_files import reading, writing
 from arterial.linearroad.formats.events import EVENT_SCHEMA, POSITION_REPORT
-from arterial.storage.place import put_in_place, remove, remove_drafts
+from arterial.storage.damage import read_json
+from arterial.storage.place import make_folder, put_in_place, refresh_listing, remove, remove_drafts
 
 END_FILE = "end"
 """The file that says that no more will come; in it, the second before which the input ended."""
@@ -84,7 +85,7 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         with writing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             remove_drafts(folder)
         now = look(folder)
         self.until, self.ended = now.until, now.end is not None
@@ -140,7 +141,7 @@ def look(folder: Path) -> Spooled:
     end = folder / END_FILE
     with reading(folder):
         # The mark of the end is put in place after the last file, so it is looked at before them.
-        ended = int(end.read_text()) if end.exists() else None
+        ended = int(read_json(end)) if end.exists() else None
         paths = sorted(folder.glob("seconds-*.arrow"))
     files = []
     for path in paths:
@@ -159,10 +160,10 @@ def look_at(folder: Path, now: float) -> Spooled:
 def read_spool(folder: Path, start: int, stop: int) -> pa.Table:
     """The events of the seconds [start, stop), in the order of time. Raises unless all of them are there."""
     pieces = []
-    files, reached = look(folder).files, start
-    for file in files:
-        if file.first <= reached <= file.last:
-            reached = file.last + 1
+    files, reached = _from(folder, start)
+    if reached < stop:  # the driver may have written more, on another host, just now
+        refresh_listing(folder)
+        files, reached = _from(folder, start)
     if reached < stop:
         raise DataError(
             f"{folder}: the spool has no second {reached} of the seconds {start} to {stop - 1} that were asked for; "
@@ -179,6 +180,15 @@ def read_spool(folder: Path, start: int, stop: int) -> pa.Table:
     return pa.concat_tables(pieces) if pieces else EVENT_SCHEMA.empty_table()
 
 
+def _from(folder: Path, start: int) -> tuple[tuple[SpoolFile, ...], int]:
+    """The files, and the second up to which they are complete from another one on."""
+    files, reached = look(folder).files, start
+    for file in files:
+        if file.first <= reached <= file.last:
+            reached = file.last + 1
+    return files, reached
+
+
 def note_position(folder: Path, reader: str, second: int) -> None:
     """Leave word that a feed has read, for good, everything before a second."""
     path = folder / f"{reader}{POSITION_SUFFIX}"
@@ -188,7 +198,7 @@ def note_position(folder: Path, reader: str, second: int) -> None:
 
 def position(folder: Path) -> int:
     """The second before which all feeds are done."""
-    return min((int(path.read_text()) for path in folder.glob(f"*{POSITION_SUFFIX}")), default=0)
+    return min((int(read_json(path)) for path in folder.glob(f"*{POSITION_SUFFIX}")), default=0)
 
 
 def events_from(files: Iterable[SpoolFile], second: int) -> int:

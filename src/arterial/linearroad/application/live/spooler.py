@@ -77,6 +77,11 @@ class Spooler:
         if now >= over and now >= self._heard + 1 / self.pace.speed + GRACE_SECONDS:
             self._take(self.cleaner.advance(latest + 1))
 
+    def complete(self, until: int) -> None:
+        """Everything before this second has come."""
+        if not self.done:
+            self._take(self.cleaner.advance(until))
+
     def finish(self) -> None:
         """The input has ended: release everything."""
         if not self.done:

@@ -37,6 +37,16 @@ class Intervals:
         return len(self.since)
 
 
+@dataclass(frozen=True)
+class FirstTwo:
+    """An accident of `walmart`: its segment, when the second of its two cars stopped, and when one of them moved."""
+
+    seg: int
+    time: int
+    cars: tuple[int, int]
+    cleared: int | None
+
+
 def stopped(chains: Chains) -> Flags:
     """Rule 9: the fourth consecutive report from one place, and every further one."""
     stays = chains.stays
@@ -86,7 +96,11 @@ def seconds_with(accidents: Intervals, seconds: int) -> Flags:
 def effect_of_minutes(chains: Chains, minutes: int, profile: Profile) -> Flags:
     """Rule 11: the minutes and segments in which an accident has effect."""
     if profile.accident_cars == "first_two":
-        return _first_two_cars(chains, minutes)
+        effect = np.zeros((minutes, SEGMENTS), bool)
+        for one in first_two_cars(chains):
+            last = minutes if one.cleared is None else one.cleared // MINUTE_SECONDS
+            effect[one.time // MINUTE_SECONDS + 1 : last + 1, one.seg] = True
+        return effect
     effect = np.zeros((minutes, SEGMENTS), bool)
     effect[1:] = minutes_with(all_accidents(chains, profile), minutes)[:-1]
     return effect
@@ -106,7 +120,7 @@ def in_reach(effect: Flags, direction: int, reach: tuple[int, int]) -> Ints:
     return bits
 
 
-def _first_two_cars(chains: Chains, minutes: int) -> Flags:
+def first_two_cars(chains: Chains) -> list[FirstTwo]:
     """Rules 10–12 of `walmart`, event by event: there are few stops."""
     reports, stays = chains.reports, chains.stays
     is_stopped = stopped(chains)
@@ -131,7 +145,7 @@ def _first_two_cars(chains: Chains, minutes: int) -> Flags:
             cars.append(vid)
             if len(cars) == 2 and seg not in began:
                 began[seg] = (int(time), cars[0], cars[1])
-    effect = np.zeros((minutes, SEGMENTS), bool)
+    found = []
     if began:
         cars_of_all = np.array([car for _, *cars in began.values() for car in cars])
         moved = np.flatnonzero(moves & np.isin(reports.vid, cars_of_all))
@@ -142,9 +156,8 @@ def _first_two_cars(chains: Chains, minutes: int) -> Flags:
                 for i in moved
                 if reports.seg[i - 1] == seg and reports.vid[i] in (one, other) and reports.time[i] > time
             ]
-            last = min(ending) // MINUTE_SECONDS if ending else minutes
-            effect[time // MINUTE_SECONDS + 1 : last + 1, seg] = True
-    return effect
+            found.append(FirstTwo(seg, time, (one, other), min(ending) if ending else None))
+    return found
 
 
 def _left_a_stop(reports: Reports, fourth: Flags) -> Flags:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from arterial.linearroad.formats.answers import BALANCE, EXPENDITURE
 from arterial.linearroad.semantics.profiles import Profile
 from arterial.linearroad.validate.expected.traffic import NEVER
 
@@ -61,11 +62,24 @@ def charges_of(notices: pl.DataFrame, credits: pl.DataFrame, profile: Profile) -
     )
 
 
-def balance_steps(requests: pl.DataFrame, charges: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Rule 17: for every request (number, time and `by`) the steps of the balance in [time - 60, time].
+def seconds_after(profile: Profile) -> int:
+    """Up to how many seconds after a request a right balance may have come true: as long as an answer may take."""
+    limit = profile.response_limit
+    return max(limit[BALANCE], limit[EXPENDITURE]) if profile.balance_accepted == "until_answer" else 0
 
-    `number` identifies requests, `last` is the time of the last charge at or before the request, if it is in a step.
+
+def balance_steps(
+    requests: pl.DataFrame, charges: pl.DataFrame, by: list[str], profile: Profile, *, result_time: bool = True
+) -> pl.DataFrame:
+    """Rule 17: for every request (number, time and `by`) the steps of the balance in the seconds that are accepted.
+
+    `number` identifies requests; `charge` says that a step begins with a charge. Without `result_time`, nothing is said
+    of the minute before a request whose answer may be true until it comes.
     """
+    after = seconds_after(profile)
+    before = ACCURATE_SECONDS
+    if profile.balance_accepted == "at_request" or (after and not result_time):
+        before = 0
     running = (
         charges.group_by(*by, "time")
         .agg(pl.col("amount").sum())
@@ -74,7 +88,8 @@ def balance_steps(requests: pl.DataFrame, charges: pl.DataFrame, by: list[str]) 
         .select(*by, "time", "balance")
     )
     asked = requests.select("number", *by, pl.col("time").alias("asked")).with_columns(
-        pl.max_horizontal(pl.col("asked") - ACCURATE_SECONDS, pl.lit(0)).alias("since")
+        pl.max_horizontal(pl.col("asked") - before, pl.lit(0)).alias("since"),
+        (pl.col("asked") + after).alias("end"),
     )
     # The balance at the beginning of the interval, then one step a charge.
     start = (
@@ -82,7 +97,7 @@ def balance_steps(requests: pl.DataFrame, charges: pl.DataFrame, by: list[str]) 
         .join_asof(running.sort("time"), left_on="since", right_on="time", by=by, check_sortedness=False)
         .select(
             "number",
-            "asked",
+            "end",
             "since",
             pl.col("balance").fill_null(0),
             (pl.col("time") == pl.col("since")).alias("charge"),
@@ -90,13 +105,13 @@ def balance_steps(requests: pl.DataFrame, charges: pl.DataFrame, by: list[str]) 
     )
     inside = (
         asked.join(running, on=by)
-        .filter((pl.col("time") > pl.col("since")) & (pl.col("time") <= pl.col("asked")))
-        .select("number", "asked", pl.col("time").alias("since"), "balance", pl.lit(True).alias("charge"))
+        .filter((pl.col("time") > pl.col("since")) & (pl.col("time") <= pl.col("end")))
+        .select("number", "end", pl.col("time").alias("since"), "balance", pl.lit(True).alias("charge"))
     )
     return (
         pl.concat([start.with_columns(pl.col("charge").fill_null(False)), inside])
         .sort("number", "since")
-        .with_columns((pl.col("since").shift(-1).over("number") - 1).fill_null(pl.col("asked")).alias("until"))
+        .with_columns((pl.col("since").shift(-1).over("number") - 1).fill_null(pl.col("end")).alias("until"))
         .select("number", "since", "until", "balance", "charge")
     )
 
@@ -130,13 +145,19 @@ def last_notice_steps(requests: pl.DataFrame, charges: pl.DataFrame, notices: pl
 
 def preferred(requests: pl.DataFrame, steps: pl.DataFrame, profile: Profile, *, at_notice: bool) -> pl.DataFrame:
     """The requests with `result_time` and `balance`: the answer that our application gives, of several right ones."""
-    last = steps.sort("number", "since").group_by("number").last()
+    last = at_request(requests, steps)
     tells_charge = at_notice or profile.balance_result_time == "last_charge"
     return requests.join(last.select("number", "since", "balance", "charge"), on="number").select(
         *requests.columns,
         pl.when(pl.col("charge") & tells_charge).then(pl.col("since")).otherwise(pl.col("time")).alias("result_time"),
         "balance",
     )
+
+
+def at_request(requests: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
+    """The step of each request that holds its second."""
+    known = steps.join(requests.select("number", "time"), on="number").filter(pl.col("since") <= pl.col("time"))
+    return known.sort("number", "since").group_by("number").last().drop("time")
 
 
 def numbered(requests: pl.DataFrame) -> pl.DataFrame:

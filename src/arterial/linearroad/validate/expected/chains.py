@@ -82,12 +82,18 @@ class Chains:
 
 def chains(reports: Reports, profile: Profile) -> Chains:
     """Rule 8: each report behind its predecessor."""
+    hidden = reports.take(np.array([], np.intp))
+    if profile.exit_hides_vehicle or profile.chain_gap is None:
+        reports = _by_vehicle(reports)
+    if profile.exit_hides_vehicle:
+        ignored = _after_exit(reports)
+        hidden, reports = reports.take(ignored), reports.take(~ignored)
     if profile.chain_gap is not None:
-        return _exact(reports, profile.chain_gap)
-    return _whatever_gap(reports, profile)
+        return _exact(reports, hidden, profile.chain_gap)
+    return _whatever_gap(reports, hidden, profile)
 
 
-def _exact(reports: Reports, gap: int) -> Chains:
+def _exact(reports: Reports, hidden: Reports, gap: int) -> Chains:
     # One number for (vehicle, second modulo gap, place in the chain): a successor's is greater by exactly one.
     steps, phase = np.divmod(reports.time, gap)
     # One step more than there are keeps the last of a chain apart from the first of the next.
@@ -96,27 +102,31 @@ def _exact(reports: Reports, gap: int) -> Chains:
     order = np.argsort(key, kind="stable")
     follows = np.zeros(len(key), bool)
     follows[1:] = np.diff(key[order]) == 1
-    return Chains(reports.take(order), follows, reports.take(order[:0]))
+    return Chains(reports.take(order), follows, hidden)
 
 
-def _whatever_gap(reports: Reports, profile: Profile) -> Chains:
-    length = int(reports.time.max(initial=0)) + 1
-    ordered = reports.take(np.argsort(_codes(reports.vid, length) * length + reports.time, kind="stable"))
-    first = _changed(ordered.vid)
-    hidden = np.zeros(len(ordered), bool)
-    if profile.exit_hides_vehicle:
-        # A stretch begins with a vehicle's first report and with each in lane 0; after its first exit all is hidden.
-        exits = (ordered.lane == EXIT_LANE).astype(np.int64)
-        earlier = np.cumsum(exits) - exits
-        stretch = np.flatnonzero(first | (ordered.lane == ENTRANCE_LANE))
-        lengths = np.diff(np.append(stretch, len(ordered)))
-        hidden = earlier > np.repeat(earlier[stretch], lengths)
-    shown = ordered.take(~hidden)
-    follows = ~_changed(shown.vid)
+def _whatever_gap(ordered: Reports, hidden: Reports, profile: Profile) -> Chains:
+    follows = ~_changed(ordered.vid)
     if profile.entrance_gap is not None:
-        gap = np.diff(shown.time, prepend=shown.time[:1])
-        follows &= ~((shown.lane == ENTRANCE_LANE) & (gap > profile.entrance_gap))
-    return Chains(shown, follows, ordered.take(hidden))
+        gap = np.diff(ordered.time, prepend=ordered.time[:1])
+        follows &= ~((ordered.lane == ENTRANCE_LANE) & (gap > profile.entrance_gap))
+    return Chains(ordered, follows, hidden)
+
+
+def _by_vehicle(reports: Reports) -> Reports:
+    """The reports of each vehicle in the order of time."""
+    length = int(reports.time.max(initial=0)) + 1
+    return reports.take(np.argsort(_codes(reports.vid, length) * length + reports.time, kind="stable"))
+
+
+def _after_exit(ordered: Reports) -> Flags:
+    """Rule 5 of `walmart`: the reports of a vehicle after one in lane 4, until one in lane 0."""
+    # A stretch begins with a vehicle's first report and with each in lane 0; after its first exit all is hidden.
+    exits = (ordered.lane == EXIT_LANE).astype(np.int64)
+    earlier = np.cumsum(exits) - exits
+    stretch = np.flatnonzero(_changed(ordered.vid) | (ordered.lane == ENTRANCE_LANE))
+    lengths = np.diff(np.append(stretch, len(ordered)))
+    return np.asarray(earlier > np.repeat(earlier[stretch], lengths))
 
 
 def _codes(vid: Ints, room: int) -> Ints:

@@ -17,6 +17,7 @@ from arterial.linearroad.formats.events import (
 from arterial.linearroad.semantics.city import EAST, WEST
 from arterial.linearroad.semantics.profiles import SPEC, Profile
 from arterial.linearroad.validate.expected.accounts import (
+    at_request,
     balance_steps,
     charges_of,
     discounted,
@@ -66,15 +67,17 @@ def expected(
 
     asked = numbered(requests_of(frame, BALANCE_REQUEST))
     at_notice = balance_at == "last_notice"
-    steps = last_notice_steps(asked, charges, notices) if at_notice else balance_steps(asked, charges, ["vid"])
+    by_vehicle = ["vid"]
+    steps = (
+        last_notice_steps(asked, charges, notices) if at_notice else balance_steps(asked, charges, by_vehicle, profile)
+    )
     balances = preferred(asked, steps, profile, at_notice=at_notice)
 
     spent = numbered(requests_of(frame, EXPENDITURE_REQUEST))
     spent_steps = None
     if profile.expenditure == "today":
-        spent_steps = balance_steps(spent, charges, ["vid", "xway"])
-        ends = spent_steps.group_by("number", maintain_order=True).last().select("number", "balance")
-        spent = spent.join(ends, on="number")
+        spent_steps = balance_steps(spent, charges, ["vid", "xway"], profile, result_time=False)
+        spent = spent.join(at_request(spent, spent_steps).select("number", "balance"), on="number")
     else:
         spent = expenditures(spent, tolls, profile)
     wanted = requests_of(frame, TRAVEL_TIME_REQUEST)

@@ -12,6 +12,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from arterial.errors import DataError
+from arterial.linearroad.semantics.profiles import Profile
 from arterial.linearroad.validate.expected.journeys import Means
 
 TOLLS = ("vid", "day", "xway", "tolls")
@@ -67,6 +68,15 @@ def matching_tolls(file: Path, requests: pl.DataFrame) -> pl.DataFrame:
         )
     except (pl.exceptions.PolarsError, OSError) as fault:
         raise DataError(f"{file}: not a TollHistory ({', '.join(TOLLS)}): {_first_line(fault)}") from fault
+
+
+def with_tolls(requests: pl.DataFrame, rows: pl.DataFrame, profile: Profile) -> pl.DataFrame:
+    """Rule 18: the requests with their `balance`; of several rows of one key the last counts."""
+    keys = ["vid", "day", "xway"]
+    last = rows.sort("order").unique(keys, keep="last").select(*keys, pl.col("tolls").alias("balance"))
+    found = requests.join(last, on=keys, how="left")
+    unknown = profile.unknown_expenditure
+    return found.drop_nulls("balance") if unknown is None else found.with_columns(pl.col("balance").fill_null(unknown))
 
 
 def means_by_xway(files: list[Path], xways: set[int]) -> dict[int, Means]:

@@ -59,8 +59,8 @@ def journeys(requests: pl.DataFrame, means: Means | None, profile: Profile) -> p
     sinit, send, dow, tod = (requests[name].to_numpy().astype(np.int64) for name in ("sinit", "send", "dow", "tod"))
     time, toll = np.zeros(len(sinit)), np.zeros(len(sinit))
     lost = np.zeros(len(sinit), bool)
-    step = np.sign(send - sinit)
-    length = np.abs(send - sinit) + (step != 0 if profile.travel_includes_end else 0)
+    step = np.where(send >= sinit, 1, -1)
+    length = np.abs(send - sinit) + (1 if profile.travel_includes_end else 0)
     for passed in range(int(length.max(initial=0))):
         going = np.flatnonzero((length > passed) & ~lost)
         if means is None:

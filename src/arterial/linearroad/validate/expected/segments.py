@@ -23,16 +23,20 @@ UNKNOWN = -1
 _CLOSE = 1e-6
 
 
-def segment_tables(chains: Chains, minutes: int, profile: Profile) -> tuple[Ints, Ints]:
-    """The LAV of every minute and segment (UNKNOWN if there was no report before), and the cars of that same minute."""
-    cells = _cells(chains.reports)
+def lav_table(cells: Cells, minutes: int, profile: Profile) -> Ints:
+    """Rules 1–4: the LAV of every minute and segment, UNKNOWN if there was no report before."""
+    if profile.lav_mean == "of_minute_means":
+        return _lav_of_means(cells, minutes, profile)
+    return _lav_pooled(cells, minutes, profile)
+
+
+def cars_table(cells: Cells, chains: Chains, minutes: int) -> Ints:
+    """Rule 5: the cars of every minute and segment."""
     cars = np.zeros(minutes * SEGMENTS, np.int64)
     np.add.at(cars, cells.cell, cells.vehicles)
     if len(chains.hidden):
         cars += _first_of_their_cell(chains, minutes)
-    by_minutes = profile.lav_mean == "of_minute_means"
-    lav = _lav_of_means(cells, minutes) if by_minutes else _lav_pooled(cells, minutes, profile)
-    return lav, cars.reshape(minutes, SEGMENTS)
+    return cars.reshape(minutes, SEGMENTS)
 
 
 def toll_table(lav: Ints, cars: Ints, profile: Profile) -> Ints:
@@ -46,7 +50,7 @@ def toll_table(lav: Ints, cars: Ints, profile: Profile) -> Ints:
 
 
 @dataclass(frozen=True)
-class _Cells:
+class Cells:
     """All that the means need: how many vehicles of a minute and segment reported how often, and their speeds."""
 
     cell: Ints
@@ -55,7 +59,8 @@ class _Cells:
     speeds: Ints
 
 
-def _cells(reports: Reports) -> _Cells:
+def cells_of(reports: Reports) -> Cells:
+    """The cells of all reports."""
     cell = reports.time.astype(np.int64) // MINUTE_SECONDS * SEGMENTS + reports.seg
     same = reports.vid[1:] == reports.vid[:-1]
     # With 30 s between them, the reports of a vehicle from one cell are neighbours; otherwise they must be looked for.
@@ -70,7 +75,7 @@ def _cells(reports: Reports) -> _Cells:
     vehicles = np.bincount(key)
     totals = np.bincount(key, speeds).astype(np.int64)
     keys = np.flatnonzero(vehicles)
-    return _Cells(keys // (MINUTE_SECONDS + 1), keys % (MINUTE_SECONDS + 1), vehicles[keys], totals[keys])
+    return Cells(keys // (MINUTE_SECONDS + 1), keys % (MINUTE_SECONDS + 1), vehicles[keys], totals[keys])
 
 
 def _grouped(vid: Ints, cell: Ints, speed: Ints) -> tuple[Ints, Ints, Ints]:
@@ -87,25 +92,26 @@ def _searched(vid: Ints, cell: Ints, speed: Ints) -> tuple[Ints, Ints, Ints]:
     return _grouped(vid[order], cell[order], speed[order])
 
 
-def _lav_of_means(cells: _Cells, minutes: int) -> Ints:
-    """Rules 1–3: the floor of the mean of the minutes' means of the vehicles' means."""
+def _lav_of_means(cells: Cells, minutes: int, profile: Profile) -> Ints:
+    """Rules 1–3: the mean of the minutes' means of the vehicles' means, rounded."""
+    more = Fraction(0) if profile.lav_rounding == "floor" else Fraction(1, 2)
     size = minutes * SEGMENTS
     vehicles = np.bincount(cells.cell, cells.vehicles, minlength=size)
     means = np.bincount(cells.cell, cells.speeds / cells.reports, minlength=size) / np.maximum(vehicles, 1)
     shape = (minutes, SEGMENTS)
     number = _five_before((vehicles > 0).astype(np.int64).reshape(shape))
-    mean = _five_before(means.reshape(shape)) / np.maximum(number, 1)
+    mean = _five_before(means.reshape(shape)) / np.maximum(number, 1) + float(more)
     lav = np.where(number > 0, np.floor(mean).astype(np.int64), UNKNOWN)
     # A mean of exactly 40 must not become 39: what is close to an integer is worked out in fractions.
     close = (number > 0) & (np.abs(mean - np.rint(mean)) < _CLOSE)
-    exact = _exact_means(cells, close)
+    exact = exact_means(cells, close)
     for minute, seg in np.argwhere(close).tolist():
         known = [exact[key] for back in range(1, LAV_MINUTES + 1) if (key := (minute - back) * SEGMENTS + seg) in exact]
-        lav[minute, seg] = floor(sum(known, Fraction(0)) / len(known))
+        lav[minute, seg] = floor(sum(known, Fraction(0)) / len(known) + more)
     return lav
 
 
-def _exact_means(cells: _Cells, close: Flags) -> dict[int, Fraction]:
+def exact_means(cells: Cells, close: Flags) -> dict[int, Fraction]:
     """The exact means of the minutes on which the marked ones depend."""
     needed = np.zeros_like(close)
     for back in range(1, LAV_MINUTES + 1):
@@ -120,7 +126,7 @@ def _exact_means(cells: _Cells, close: Flags) -> dict[int, Fraction]:
     return {cell: total / vehicles[cell] for cell, total in sums.items()}
 
 
-def _lav_pooled(cells: _Cells, minutes: int, profile: Profile) -> Ints:
+def _lav_pooled(cells: Cells, minutes: int, profile: Profile) -> Ints:
     """Rule 1 of `walmart`: all reports of the five minutes together."""
     shape = (minutes, SEGMENTS)
     speeds, counts = np.zeros(minutes * SEGMENTS, np.int64), np.zeros(minutes * SEGMENTS, np.int64)

@@ -1,0 +1,89 @@
+"""Which differences an alternative explains: it would have answered what came, or would not have answered at all.
+
+Beside it stands how many answers the alternative would change at all, and how many of those came as it has them: a rule
+that the output does not follow hits some values by chance, but few of those that it changes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from arterial.linearroad.validate.judge import Judged
+from arterial.linearroad.validate.right import Right, Terms
+
+# Marks the differences of right answers that came before their time.
+EARLY = 62
+
+
+@dataclass
+class Evidence:
+    """For one type: the differences by the set of alternatives that explain them, as a number with a bit for each."""
+
+    answer_type: int
+    sets: dict[int, int] = field(default_factory=dict)
+    # By the alternative's number: the answers that it would change, and those of them that came so.
+    changes: dict[int, int] = field(default_factory=dict)
+    came: dict[int, int] = field(default_factory=dict)
+
+    def join(self, other: Evidence) -> None:
+        """Add the evidence of another part."""
+        for mine, theirs in ((self.sets, other.sets), (self.changes, other.changes), (self.came, other.came)):
+            for key, count in theirs.items():
+                mine[key] = mine.get(key, 0) + count
+
+    def to_bytes(self) -> bytes:
+        """As JSON."""
+        parts = (self.sets, self.changes, self.came)
+        return json.dumps([self.answer_type, *(list(part.items()) for part in parts)]).encode()
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> Evidence:
+        """From its JSON."""
+        answer_type, *parts = json.loads(payload)
+        return cls(answer_type, *(dict(map(tuple, part)) for part in parts))
+
+
+class Search:
+    """Collects the evidence about the differences of one judgement."""
+
+    def __init__(self, judged: Judged, terms: Terms) -> None:
+        self.judged, self.terms = judged, terms
+        self._evidence = Evidence(judged.tally.answer_type)
+        self._of_got = np.zeros(judged.got.height, np.int64)
+        self._of_got[judged.early] = 1 << EARLY
+        self._of_missing = np.zeros(judged.missing.height, np.int64)
+        self._got = judged.got.rename({n: f"{n}_got" for n in judged.got.columns if n not in (*judged.key, "row")})
+        self._missing = judged.missing.select(*judged.key, place=pl.int_range(judged.missing.height))
+
+    def try_on(self, number: int, changes: pl.DataFrame, right: Right) -> None:
+        """See what the alternative of this number explains: `changes` has the expected columns and `gone`."""
+        key = self.judged.key
+        changes = changes.filter((pl.col("time") >= self.terms.first) & (pl.col("time") < self.terms.until))
+        if changes.is_empty():
+            return
+        news = changes.filter(~pl.col("gone")).with_columns(change=pl.int_range(pl.len()))
+        gone = changes.filter(pl.col("gone"))
+        pairs = news.join(self._got, on=key)
+        fitting = pairs.filter(right(pairs)) if pairs.height else pairs
+        self._of_got[fitting["row"].unique().to_numpy()] |= 1 << number
+        # What is right either way says nothing.
+        telling = self.judged.differs[fitting["row"].to_numpy()]
+        either_way = fitting.filter(pl.Series(~telling, dtype=pl.Boolean))["change"].n_unique()
+        came = fitting.filter(pl.Series(telling, dtype=pl.Boolean))["change"].n_unique()
+        absent = gone.join(self._got, on=key, how="anti")
+        explained = self._missing.join(gone.select(key).unique(), on=key)["place"].to_numpy()
+        self._of_missing[explained] |= 1 << number
+        self._evidence.changes[number] = changes.height - either_way
+        self._evidence.came[number] = came + absent.height
+
+    @property
+    def evidence(self) -> Evidence:
+        """All that was found."""
+        found = np.concatenate([self._of_got[self.judged.differs], self._of_missing])
+        sets, counts = np.unique(found, return_counts=True)
+        self._evidence.sets = dict(zip(sets.tolist(), counts.tolist(), strict=True))
+        return self._evidence

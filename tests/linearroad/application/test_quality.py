@@ -1,0 +1,42 @@
+"""The graphs of Linear Road's outputs, and what is left out first under overload."""
+
+from __future__ import annotations
+
+import pytest
+
+from arterial.boxes.output import Output
+from arterial.linearroad.application.network import History, linear_road_network
+from arterial.linearroad.semantics.profiles import PROFILES
+from arterial.network.network import NetworkValue, Port
+from arterial.network.qos import good_zone
+from arterial.service.load import Load
+from arterial.service.shedding.greedy import Choices, Plan, choose
+from arterial.service.utility import outputs_of
+
+LIMITS = {"notices": 5, "alerts": 5, "balances": 5, "expenditures": 10, "travels": 30}
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_every_output_has_the_limit_of_the_benchmark(profile: object) -> None:
+    network = linear_road_network(profile, History())  # type: ignore[arg-type]
+    assert {output.name: good_zone(output.delay) for output in outputs_of(network)} == LIMITS
+    assert all(isinstance(output, Output) and output.weight >= 1 for output in outputs_of(network))
+
+
+def loaded(network: NetworkValue) -> Load:
+    """Every box costs the same, outputs nothing; one tuple in eleven is a request."""
+    rates: dict[Port, float] = {}
+    for box in network.order:
+        for port in box.outputs:
+            comes = sum(rates[begin] for begin in network.arrivals(box).values())
+            rates[Port(box.name, port)] = comes if box.inputs else {"reports": 10_000.0, "requests": 1_000.0}[box.name]
+    return Load(network, {box.name: 1e-5 for box in network.boxes if box.outputs}, rates)
+
+
+def test_travel_times_are_left_out_before_toll_notices() -> None:
+    network = linear_road_network(PROFILES["spec"], History())
+    choices = Choices.of(loaded(network))
+    plan = choose(choices, 0.98 * choices.work(Plan()))
+    missing = {output for point in plan.out for output in point.outputs}
+    assert missing
+    assert not missing & {"notices", "alerts", "balances"}
