@@ -1,0 +1,73 @@
+// Places what is visible, from left to right, and leads the arcs around boxes. Open groups are areas around their parts.
+
+import dagre from "@dagrejs/dagre";
+import type { Visible } from "./model";
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+export interface Placed extends Size {
+  /** From the corner of the whole. */
+  x: number;
+  y: number;
+}
+
+export interface Layout {
+  items: Record<string, Placed>;
+  /** The points that an arc passes, from box to box. */
+  ways: Record<string, { x: number; y: number }[]>;
+}
+
+export const BOX: Size = { width: 172, height: 62 };
+/** An area's title is so high, and so much room is around its parts. */
+const HEAD = 30;
+const PAD = 16;
+
+export function layout(shown: Visible): Layout {
+  const graph = new dagre.graphlib.Graph({ compound: true });
+  graph.setGraph({ rankdir: "LR", nodesep: 32, ranksep: 46, edgesep: 18 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const item of shown.items) graph.setNode(item.id, item.open ? {} : { ...BOX });
+  for (const item of shown.items) if (item.within) graph.setParent(item.id, item.within);
+  for (const way of shown.ways) graph.setEdge(way.begin, way.end, {});
+  dagre.layout(graph);
+  const items: Record<string, Placed> = {};
+  for (const item of shown.items) {
+    if (item.open) continue;
+    const { x, y } = graph.node(item.id) as { x: number; y: number };
+    items[item.id] = { x: x - BOX.width / 2, y: y - BOX.height / 2, ...BOX };
+  }
+  // An area is as large as its parts need, the innermost first.
+  const around = (id: string): Placed => {
+    const parts = shown.items.filter((item) => item.within === id).map((item) => items[item.id] ?? around(item.id));
+    const left = Math.min(...parts.map((part) => part.x)) - PAD;
+    const top = Math.min(...parts.map((part) => part.y)) - HEAD;
+    const right = Math.max(...parts.map((part) => part.x + part.width)) + PAD;
+    const bottom = Math.max(...parts.map((part) => part.y + part.height)) + PAD;
+    return (items[id] = { x: left, y: top, width: right - left, height: bottom - top });
+  };
+  for (const item of shown.items) if (item.open && !items[item.id]) around(item.id);
+  const ways: Layout["ways"] = {};
+  for (const way of shown.ways) {
+    const found = graph.edge(way.begin, way.end) as { points?: { x: number; y: number }[] } | undefined;
+    ways[way.id] = (found?.points ?? []).slice(1, -1);
+  }
+  return { items, ways };
+}
+
+/** A smooth way through points, level at each of them. */
+export function smooth(points: readonly { x: number; y: number }[]): string {
+  let path = "";
+  points.forEach(({ x, y }, place) => {
+    const before = points[place - 1];
+    if (!before) {
+      path = `M${x},${y}`;
+      return;
+    }
+    const reach = Math.max(12, Math.abs(x - before.x) / 2);
+    path += ` C${before.x + reach},${before.y} ${x - reach},${y} ${x},${y}`;
+  });
+  return path;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import type { NetworkFacts } from "../wire/api";
+import { layout, smooth } from "./layout";
+import { search, visible, wayTo } from "./model";
+
+const box = (name: string, kind = "filter") => ({
+  name, kind, summary: "Screens tuples.", about: "", arguments: { predicate: "speed > 100" }, inputs: ["in"], outputs: ["out"],
+  stateful: false, superbox: "s", graphs: {}, kept: null, connectable: false,
+});
+const arc = (begin: string, end: string, shuffles = false) => ({
+  name: `${begin}.out → ${end}.in`, begin, begin_port: "out", end, end_port: "in", columns: { time: "int64", seg: "int64" },
+  time: "time", key: [], signed: false, shuffles, no_shed: null,
+});
+const NETWORK: NetworkFacts = {
+  name: "n", shards: 2,
+  boxes: ["a", "b", "c", "d", "e"].map((name) => box(name)),
+  arcs: [arc("a", "b"), arc("b", "c", true), arc("c", "d"), arc("a", "c"), arc("d", "e")],
+  groups: { outer: ["b", "c", "d"], inner: ["c", "d"] },
+  superboxes: [],
+};
+
+describe("what is visible", () => {
+  it("closed, a group stands for its boxes, and arcs are summed", () => {
+    const { items, ways } = visible(NETWORK, new Set());
+    expect(items.map((item) => item.id).sort()).toEqual(["a", "e", "group:outer"]);
+    expect(ways.map((way) => [way.id, way.arcs.length])).toEqual([["a→group:outer", 2], ["group:outer→e", 1]]);
+  });
+  it("open, its parts are seen, and groups within stay closed", () => {
+    const { items, ways } = visible(NETWORK, new Set(["outer"]));
+    expect(items.map((item) => [item.id, item.within])).toContainEqual(["group:inner", "group:outer"]);
+    expect(ways.find((way) => way.id === "b→group:inner")?.shuffles).toBe(true);
+    expect(visible(NETWORK, new Set(["inner"])).items).toHaveLength(3);
+    expect(visible(NETWORK, new Set(["outer", "inner"])).ways).toHaveLength(5);
+  });
+  it("knows what to open for a box", () => {
+    expect(wayTo(NETWORK, "d")).toEqual(["inner", "outer"]);
+    expect(wayTo(NETWORK, "a")).toEqual([]);
+  });
+  it("is laid out without overlaps, an area around its parts", () => {
+    const shown = visible(NETWORK, new Set(["outer", "inner"]));
+    const { items } = layout(shown);
+    const boxes = shown.items.filter((item) => !item.open).map((item) => items[item.id]!);
+    for (const one of boxes) for (const other of boxes) {
+      if (one === other) continue;
+      const apart = one.x + one.width <= other.x || other.x + other.width <= one.x || one.y + one.height <= other.y || other.y + other.height <= one.y;
+      expect(apart).toBe(true);
+    }
+    const area = items["group:inner"]!;
+    expect(items.c!.x).toBeGreaterThan(area.x);
+    expect(items.d!.x + items.d!.width).toBeLessThan(area.x + area.width);
+  });
+  it("500 boxes are laid out", () => {
+    const many = { ...NETWORK, groups: {}, boxes: Array.from({ length: 500 }, (_, n) => box(`b${n}`)), arcs: Array.from({ length: 499 }, (_, n) => arc(`b${Math.floor(n / 2)}`, `b${n + 1}`)) };
+    expect(Object.keys(layout(visible(many, new Set())).items)).toHaveLength(500);
+  }, 20_000);
+  it("leads arcs smoothly", () => {
+    expect(smooth([{ x: 0, y: 0 }, { x: 40, y: 10 }])).toBe("M0,0 C20,0 20,10 40,10");
+  });
+});
+
+describe("search", () => {
+  it("finds names first, then arguments and columns; all words must be there", () => {
+    expect(search(NETWORK, "c")[0]?.title).toBe("c");
+    expect(search(NETWORK, "speed 100").every((hit) => hit.kind === "box")).toBe(true);
+    expect(search(NETWORK, "seg")[0]?.kind).toBe("arc");
+    expect(search(NETWORK, "inner")[0]?.kind).toBe("group");
+    expect(search(NETWORK, "nothing like it")).toEqual([]);
+  });
+});

@@ -1,0 +1,126 @@
+// Ask a run: an ad-hoc query on a connection point or view, its history first, then live.
+
+import { useEffect, useRef, useState } from "react";
+import type { ViewProps } from "..";
+import { theLive } from "../../wire/api";
+import { rowsOf } from "../../wire/frames";
+import { asRows, csv, download, TupleTable, type Row } from "../network/Monitor";
+import { Plot } from "./Plot";
+
+const MOST = 20_000;
+
+export default function AskView({ subject, network, address, go }: ViewProps) {
+  const place = address.values.place ?? subject.places[0] ?? "";
+  const [query, setQuery] = useState(address.values.query ?? `SELECT * FROM ${place}`);
+  const [since, setSince] = useState(address.values.since ?? "");
+  const [answer, setAnswer] = useState<Answer>(NONE);
+  const close = useRef<(() => void) | null>(null);
+  useEffect(() => () => close.current?.(), []);
+  const columns = network.arcs.find((arc) => arc.end === place)?.columns ?? {};
+
+  const ask = () => {
+    close.current?.();
+    go({ place, query, since: since || null });
+    setAnswer({ ...NONE, state: "asked" });
+    let rows: Row[] = [];
+    let number = 0;
+    let due = false;
+    const show = (more: Partial<Answer>) => setAnswer((before) => ({ ...before, ...more, rows, number }));
+    close.current = theLive().open(
+      "rows",
+      { place, query, since },
+      {
+        frame: (frame) => {
+          const { outputs, through, ended } = frame.header;
+          const found = rowsOf(frame);
+          if (found) {
+            const more = asRows(found);
+            number += more.length;
+            rows = rows.length + more.length > MOST ? [...rows, ...more].slice(-MOST) : [...rows, ...more];
+          }
+          if (outputs) show({ columns: Object.keys(Object.values(outputs as Record<string, Record<string, string>>)[0] ?? {}), state: "live" });
+          else if (ended !== undefined) show({ state: ended === "finished" ? "complete: the run is at its end" : `over: ${String(ended)}` });
+          else if (through !== undefined || !due) {
+            due = true;
+            setTimeout(() => {
+              due = false;
+              show(through !== undefined ? { through: String(through) } : {});
+            }, 100);
+          }
+        },
+        error: (mistake) => show({ state: "mistake", error: mistake }),
+        end: () => setAnswer((before) => (before.state === "live" ? { ...before, state: "over" } : before)),
+      },
+    );
+  };
+  const detach = () => {
+    close.current?.();
+    close.current = null;
+    setAnswer((before) => ({ ...before, state: "detached" }));
+  };
+  if (!subject.places.length) {
+    return <p className="notice">The run keeps no connection point and has no view, so there is nothing to ask. Draw one: <code>stream.connection_point("kept", "1 hour")</code>.</p>;
+  }
+  return (
+    <div className="ask">
+      <form
+        className="ask-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          ask();
+        }}
+      >
+        <div className="line">
+          <label>
+            Ask
+            <select value={place} onChange={(event) => { go({ place: event.target.value }); setQuery(`SELECT * FROM ${event.target.value}`); }} aria-label="Connection point or view">
+              {subject.places.map((name) => <option key={name}>{name}</option>)}
+            </select>
+          </label>
+          <label>
+            since
+            <input value={since} onChange={(event) => setSince(event.target.value)} placeholder="all that is kept, or '1 hour'" aria-label="Since" />
+          </label>
+          <span className="grow" />
+          <button className="primary">Attach</button>
+          {answer.state === "live" && <button type="button" onClick={detach}>Detach</button>}
+          <button type="button" disabled={!answer.rows.length} onClick={() => download(`${place}.csv`, csv(answer.columns, answer.rows))}>CSV</button>
+        </div>
+        <textarea
+          className="mono"
+          rows={3}
+          value={query}
+          onChange={(event) => setQuery(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) ask();
+          }}
+          aria-label="SQL"
+          spellCheck={false}
+        />
+        <p className="small">
+          Columns of {place}: {Object.entries(columns).map(([name, kind]) => `${name} ${kind}`).join(", ") || "see the network"}. Ctrl Enter attaches. The query runs beside the run, which is not touched.
+        </p>
+      </form>
+      <div className="answer">
+        <p className="small" role="status" data-testid="answer-state">
+          {answer.state === "none" ? "No query is attached." : `${answer.state}${answer.through ? `, complete through ${answer.through}` : ""}`}
+          {answer.number ? ` · ${answer.number.toLocaleString("en")} rows` : ""}
+        </p>
+        {answer.error && <pre className="error" role="alert">{answer.error}</pre>}
+        {answer.rows.length > 1 && <Plot columns={answer.columns} rows={answer.rows} />}
+        {answer.columns.length > 0 && <TupleTable columns={answer.columns} rows={answer.rows} most={300} />}
+      </div>
+    </div>
+  );
+}
+
+interface Answer {
+  state: string;
+  error: string | null;
+  columns: string[];
+  rows: Row[];
+  number: number;
+  through: string | null;
+}
+
+const NONE: Answer = { state: "none", error: null, columns: [], rows: [], number: 0, through: null };

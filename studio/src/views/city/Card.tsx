@@ -1,0 +1,99 @@
+// One vehicle: its last report, the tolls it was quoted, and why.
+
+import { useEffect, useState } from "react";
+import { get, theLive } from "../../wire/api";
+import { rowsOf } from "../../wire/frames";
+import { milesAnHour, placeOf, type City } from "./feed";
+import type { Id, Sight } from "./fleet";
+import { clockText, directionName, type Quote } from "./road";
+
+interface Explained {
+  balance: number;
+  answers: { kind: string; says: string; reasons: { rule: string; text: string }[] }[];
+}
+
+export function Card({ city, id, notices, onClose }: { city: City; id: Id; notices: string | null; onClose(): void }) {
+  const [seen, setSeen] = useState<Sight | null>(null);
+  const [quotes, setQuotes] = useState<Quote[]>([]);
+  const [why, setWhy] = useState<{ time: number; said: Explained | null; error: string | null } | null>(null);
+  useEffect(() => {
+    const look = () => {
+      const slot = city.fleet.slot(id);
+      setSeen(slot === undefined ? null : city.fleet.sight(slot));
+    };
+    look();
+    const timer = setInterval(look, 500);
+    return () => clearInterval(timer);
+  }, [city, id]);
+  useEffect(() => {
+    setQuotes([]);
+    if (!notices || typeof id !== "number") return;
+    const asked = { place: notices, query: `SELECT time, lav, toll FROM ${notices} WHERE vid = ${id}`, up_to: city.at === null ? "" : String(city.at) };
+    return theLive().open("rows", asked, {
+      frame: (frame) => {
+        const rows = rowsOf(frame);
+        if (!rows) return;
+        const more = Array.from({ length: rows.height }, (_, row) => ({ time: Number(rows.value("time", row)), lav: Number(rows.value("lav", row)), toll: Number(rows.value("toll", row)) }));
+        setQuotes((before) => [...before, ...more].sort((a, b) => b.time - a.time));
+      },
+    });
+  }, [city, id, notices]);
+  const ask = (time: number) => {
+    setWhy({ time, said: null, error: null });
+    get<Explained>(`vehicle/why?vid=${id}&time=${time}`).then(
+      (said) => setWhy({ time, said, error: null }),
+      (mistake: Error) => setWhy({ time, said: null, error: mistake.message }),
+    );
+  };
+  const road = city.layer.kind === "road";
+  const place = seen && road ? placeOf(seen) : null;
+  const alerted = typeof id === "number" ? city.alerts.get(id) : undefined;
+  const latest = quotes[0];
+  return (
+    <section className="card" data-testid="card" aria-label={`Vehicle ${id}`}>
+      <button className="quiet close" onClick={onClose} aria-label="Close">✕</button>
+      <h2>{road ? "Vehicle" : city.layer.id} {id}</h2>
+      {!seen && <p className="small">It is not on the road at this moment.</p>}
+      {seen && place && (
+        <p>
+          Expressway {place.xway} {directionName(place.direction)}, segment {place.seg}, {milesAnHour(seen.vx)} mph.{" "}
+          <span className="small">Last report at {clockText(seen.time)}.</span>
+        </p>
+      )}
+      {seen && !road && <p className="mono">{city.layer.x} {seen.x.toPrecision(7)}, {city.layer.y} {seen.y.toPrecision(7)}</p>}
+      {alerted !== undefined && <p className="error">Alerted of an accident ahead at {clockText(alerted)}.</p>}
+      {seen && place && (
+        <p className="line">
+          {latest ? <span>Quoted <b>{latest.toll.toLocaleString("en")}</b> for this segment.</span> : <span className="small">No toll was quoted yet.</span>}
+        </p>
+      )}
+      {quotes.length > 0 && (
+        <table className="table">
+          <thead><tr><th>quoted at</th><th>LAV</th><th>toll</th><th /></tr></thead>
+          <tbody>
+            {quotes.slice(0, 12).map((one) => (
+              <tr key={one.time}>
+                <td>{clockText(one.time)}</td><td>{one.lav < 0 ? "–" : one.lav}</td><td>{one.toll.toLocaleString("en")}</td>
+                <td><button className="link" onClick={() => ask(one.time)} aria-label={`Why was ${one.toll} quoted at ${clockText(one.time)}?`}>Why?</button></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {why && (
+        <div className="why" data-testid="vehicle-why">
+          <h3>Why, at {clockText(why.time)}</h3>
+          {why.error && <p className="error" role="alert">{why.error}</p>}
+          {!why.said && !why.error && <p className="small">Reading the events…</p>}
+          {why.said && <p>Charged in all by then: <b data-testid="balance">{why.said.balance.toLocaleString("en")}</b>.</p>}
+          {why.said?.answers.map((answer, place) => (
+            <div key={place}>
+              <p><b>{answer.kind}</b>: {answer.says}</p>
+              <ul>{answer.reasons.map((reason, at) => <li key={at}><span className="tag">rule {reason.rule}</span> {reason.text}</li>)}</ul>
+            </div>
+          ))}
+        </div>
+      )}
+    </section>
+  );
+}

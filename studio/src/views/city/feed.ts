@@ -1,0 +1,153 @@
+// Fills the city from the connection points of the run: the last half minute first, then what comes.
+
+import { theLive } from "../../wire/api";
+import { rowsOf, type Frame, type Rows } from "../../wire/frames";
+import { Clock } from "./clock";
+import { ALERTED, Fleet, MOVES, STANDS, type Id, type Kind } from "./fleet";
+import { secondsOf, throughOf, type Layer } from "./layers";
+import { FEET_A_SECOND, laneY, Roads, SEGMENT, speedOf, STRIP, type Segment } from "./road";
+
+/** Every vehicle reports within so many seconds. */
+const REPORTS = 40;
+const ANSWERS = 150;
+/** Who was alerted within so many seconds is marked. */
+const ALERT_SECONDS = 60;
+const JUMP_FEET = 3000;
+
+export interface Points {
+  notices: string | null;
+  alerts: string | null;
+}
+
+export class City {
+  fleet = new Fleet();
+  roads = new Roads();
+  clock = new Clock();
+  /** Whom a vehicle was alerted of, and when. */
+  alerts = new Map<number, number>();
+  bounds: { left: number; right: number; bottom: number; top: number } | null = null;
+  error: string | null = null;
+  /** It counts how often something came. */
+  version = 0;
+  /** Through this time all was there before the page looked. */
+  private history = Infinity;
+  private closes: (() => void)[] = [];
+
+  /** `at`: stay at this time of the stream; null follows the run. */
+  constructor(readonly layer: Layer, points: Points, readonly at: number | null) {
+    this.open(layer.point, REPORTS, layer.id, (rows) => this.seen(rows));
+    if (points.notices) this.open(points.notices, ANSWERS, null, (rows) => this.noticed(rows));
+    if (points.alerts) this.open(points.alerts, ANSWERS, null, (rows) => this.alerted(rows));
+  }
+
+  close() {
+    for (const close of this.closes) close();
+  }
+
+  /** The time to draw. */
+  now(wall: number): number {
+    return this.at ?? this.clock.now(wall);
+  }
+
+  segmentOf(vid: number): (Segment & { time: number }) | null {
+    const slot = this.fleet.slot(vid);
+    return slot === undefined ? null : placeOf(this.fleet.sight(slot));
+  }
+
+  private open(point: string, seconds: number, newest: string | null, take: (rows: Rows) => void) {
+    const unit = (time: number) => String(Math.round(this.layer.dated ? time * 1e6 : time));
+    const since = this.at === null ? `${seconds} seconds` : unit(this.at - seconds);
+    const asked = { place: point, since, up_to: this.at === null ? "" : unit(this.at), newest: newest ?? "" };
+    const frame = (frame: Frame) => {
+      const rows = rowsOf(frame);
+      if (rows) take(rows);
+      else if (newest && typeof frame.header.history === "string") this.history = throughOf(frame.header.history, this.layer.dated) ?? Infinity;
+      else if (newest && typeof frame.header.through === "string") {
+        const through = throughOf(frame.header.through, this.layer.dated);
+        if (through !== null) this.tick(through);
+      }
+      this.version++;
+    };
+    const error = (message: string) => {
+      this.error = message;
+      this.version++;
+    };
+    this.closes.push(theLive().open("rows", asked, { frame, error }, this.at === null));
+  }
+
+  private tick(time: number) {
+    this.clock.put(time, performance.now() / 1000, time <= this.history);
+  }
+
+  private seen(rows: Rows) {
+    const { fleet, layer } = this;
+    let newest = -Infinity;
+    for (let row = 0; row < rows.height; row++) {
+      const id = rows.value(layer.id, row) as Id;
+      const time = secondsOf(rows.value(layer.time, row));
+      newest = Math.max(newest, time);
+      if (layer.kind === "road") this.report(id as number, time, rows, row);
+      else this.placed(id, time, Number(rows.value(layer.x, row)), Number(rows.value(layer.y, row)));
+    }
+    this.tick(newest);
+    fleet.leave(newest);
+    this.roads.forget(newest);
+    for (const [vid, time] of this.alerts) if (newest - time > ALERT_SECONDS) this.alerts.delete(vid);
+  }
+
+  private report(vid: number, time: number, rows: Rows, row: number) {
+    const number = (name: string) => rows.value(name, row) as number;
+    const [xway, direction, x, speed] = [number("xway"), number("dir"), number("pos"), number("speed")];
+    const alert = this.alerts.get(vid);
+    const kind: Kind = speed === 0 ? STANDS : alert !== undefined && time - alert <= ALERT_SECONDS ? ALERTED : MOVES;
+    const seen = { x, y: laneY(xway, direction, number("lane"), vid), vx: speedOf(speed, direction), vy: 0, time };
+    if (this.fleet.put(vid, seen, kind, JUMP_FEET) !== undefined) {
+      this.roads.reported(vid, { xway, direction, seg: Math.min(99, Math.floor(x / SEGMENT)) });
+    }
+  }
+
+  /** On a plane the speed is that from the place before to this one. */
+  private placed(id: Id, time: number, x: number, y: number) {
+    if (!Number.isFinite(x) || !Number.isFinite(y)) return;
+    const slot = this.fleet.slot(id);
+    let [vx, vy] = [0, 0];
+    if (slot !== undefined) {
+      const before = this.fleet.sight(slot);
+      const passed = time - before.time;
+      if (passed > 0) [vx, vy] = [(x - before.x) / passed, (y - before.y) / passed];
+    }
+    const bounds = (this.bounds ??= { left: x, right: x, bottom: y, top: y });
+    this.bounds = { left: Math.min(bounds.left, x), right: Math.max(bounds.right, x), bottom: Math.min(bounds.bottom, y), top: Math.max(bounds.top, y) };
+    const far = (this.bounds.right - this.bounds.left) / 10;
+    this.fleet.put(id, { x, y, vx, vy, time }, vx === 0 && vy === 0 && slot !== undefined ? STANDS : MOVES, far);
+  }
+
+  private noticed(rows: Rows) {
+    for (let row = 0; row < rows.height; row++) {
+      const vid = rows.value("vid", row) as number;
+      const quote = { lav: rows.value("lav", row) as number, toll: rows.value("toll", row) as number, time: rows.value("time", row) as number };
+      this.roads.noticed(vid, quote, this.segmentOf(vid));
+    }
+  }
+
+  private alerted(rows: Rows) {
+    for (let row = 0; row < rows.height; row++) {
+      const number = (name: string) => rows.value(name, row) as number;
+      const [vid, time] = [number("vid"), number("time")];
+      this.roads.alerted({ xway: number("xway"), direction: number("dir"), seg: number("seg") }, vid, time);
+      this.alerts.set(vid, time);
+      const slot = this.fleet.slot(vid);
+      if (slot !== undefined && this.fleet.sight(slot).vx !== 0) this.fleet.mark(slot, ALERTED);
+    }
+  }
+}
+
+/** The segment of a vehicle's last report, from where it is drawn. */
+export function placeOf(sight: { x: number; y: number; time: number }): Segment & { time: number } {
+  const xway = Math.floor(sight.y / STRIP);
+  return { xway, direction: sight.y - xway * STRIP < 4.5 ? 1 : 0, seg: Math.min(99, Math.floor(sight.x / SEGMENT)), time: sight.time };
+}
+
+export function milesAnHour(vx: number): number {
+  return Math.round(Math.abs(vx) / FEET_A_SECOND);
+}

@@ -1,0 +1,367 @@
+// The city: everything that moves, where it is now, drawn from the connection points of the run.
+
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { ViewProps } from "..";
+import { seconds as inWords } from "../../figures/steps";
+import { useMoment, useRun, type RunStore } from "../../run";
+import { Card } from "./Card";
+import { colourOf, css, LAV, TOLL, valuesOf, type Rgb, type Scale } from "./colours";
+import { City } from "./feed";
+import type { Id } from "./fleet";
+import { layersOf, pointWith, type Layer } from "./layers";
+import { inkOf, paintMarks, paintRoads } from "./paint";
+import { Points, type Look, type Place } from "./points";
+import { clockText, directionName, LANES, LENGTH, SEGMENT, STRIP, type Accident } from "./road";
+
+export default function CityView(props: ViewProps) {
+  const { network, subject, address, run } = props;
+  const layers = useMemo(() => layersOf(network, subject.places), [network, subject.places]);
+  const layer = layers.find((one) => one.point === address.values.place) ?? layers[0];
+  if (!layer || !run) return <p className="notice">Nothing that moves is kept: a city needs a connection point with x and y, or lon and lat, or the reports of Linear Road (<code>--keep</code>).</p>;
+  return <Shown {...props} run={run} layers={layers} layer={layer} />;
+}
+
+interface Facts {
+  now: number;
+  size: number;
+  speed: number;
+  accidents: Accident[];
+  error: string | null;
+}
+
+function Shown({ network, subject, address, go, run, layers, layer }: ViewProps & { run: RunStore; layers: Layer[]; layer: Layer }) {
+  const state = useRun(run);
+  const moment = useMoment(state, address);
+  const at = moment.live ? null : timeOf(state.steps.slice(0, Math.max(1, moment.end)));
+  const known = moment.live || at !== null;
+  const points = useMemo(
+    () => (layer.kind === "road" ? { notices: pointWith(network, subject.places, ["vid", "lav", "toll"]), alerts: pointWith(network, subject.places, ["vid", "xway", "dir", "seg"], ["pos"]) } : { notices: null, alerts: null }),
+    [network, subject.places, layer],
+  );
+  const [city, setCity] = useState<City | null>(null);
+  useEffect(() => {
+    if (!known) return;
+    const made = new City(layer, points, at);
+    setCity(made);
+    return () => made.close();
+  }, [layer, points, at, known]);
+  const lav = address.values.colour !== "toll";
+  const scale = lav ? LAV : TOLL;
+  const chosen = address.values.vehicle;
+  const [facts, setFacts] = useState<Facts | null>(null);
+  const view = useRef<Eye>({ centre: null, zoom: 1 });
+  const choose = useCallback((id: Id | null) => go({ vehicle: id === null ? null : String(id) }), [go]);
+  const look = (accident: Accident) => {
+    view.current = { centre: [(accident.seg + 0.5) * SEGMENT, accident.xway * STRIP + LANES / 2], zoom: Math.max(view.current.zoom, 8) };
+  };
+  return (
+    <div className="network city">
+      {city && <Sheet city={city} scale={scale} lav={lav} chosen={chosen} choose={choose} view={view} onFacts={setFacts} />}
+      <aside className="panel" aria-label="The city">
+        <div className="kicker">{at === null ? "Now" : "At the slider's moment"}</div>
+        <h2 data-testid="city-time">{facts ? (layer.dated ? new Date(facts.now * 1000).toLocaleString("en-GB") : clockText(facts.now)) : "…"}</h2>
+        <dl className="figures">
+          <div><dt>{layer.kind === "road" ? "Vehicles" : "Objects"}</dt><dd data-testid="city-size">{facts ? facts.size.toLocaleString("en") : "…"}</dd></div>
+          <div><dt>Accidents</dt><dd>{facts?.accidents.length ?? "…"}</dd></div>
+          <div><dt>Speed</dt><dd>{facts && at === null && state.status?.state === "running" ? `× ${facts.speed.toFixed(1)}` : "still"}</dd></div>
+        </dl>
+        {facts?.error && <p className="error" role="alert">{facts.error}</p>}
+        {layers.length > 1 && (
+          <label className="line">
+            Shown{" "}
+            <select value={layer.point} onChange={(event) => go({ place: event.target.value, vehicle: null })}>
+              {layers.map((one) => <option key={one.point}>{one.point}</option>)}
+            </select>
+          </label>
+        )}
+        <Find onFind={(id) => choose(id)} />
+        {city && chosen && <Card key={chosen} city={city} id={idOf(city, chosen)} notices={points.notices} onClose={() => choose(null)} />}
+        {layer.kind === "road" && (
+          <>
+            <h3>Segments by</h3>
+            <div className="tabs" role="group" aria-label="Colour of segments">
+              <button aria-selected={lav} aria-pressed={lav} onClick={() => go({ colour: null })}>Speed</button>
+              <button aria-selected={!lav} aria-pressed={!lav} onClick={() => go({ colour: "toll" })}>Toll</button>
+            </div>
+            <Legend scale={scale} lav={lav} />
+            <h3>Accidents</h3>
+            {facts?.accidents.length ? (
+              <ul className="ranked" data-testid="accidents">
+                {facts.accidents.map((one) => (
+                  <li key={`${one.xway} ${one.direction} ${one.seg}`}>
+                    <button className="link" onClick={() => look(one)}>⚠ Expressway {one.xway} {directionName(one.direction)}, segment {one.seg}</button>
+                    <span className="small">{one.alerted.size.toLocaleString("en")} alerted</span>
+                  </li>
+                ))}
+              </ul>
+            ) : (
+              <p className="small">Nobody is alerted of one.</p>
+            )}
+            <Responses run={run} />
+          </>
+        )}
+      </aside>
+    </div>
+  );
+}
+
+function idOf(city: City, text: string): Id {
+  return /^\d+$/.test(text) && city.fleet.slot(text) === undefined ? Number(text) : text;
+}
+
+/** The time of the streams behind a step: the newest through which a source was read. */
+export function timeOf(steps: readonly { sources: Record<string, readonly [number, unknown, number, number | null, unknown]> }[]): number | null {
+  for (let place = steps.length - 1; place >= 0; place--) {
+    const times = Object.values(steps[place]!.sources).map((one) => one[3]).filter((one): one is number => typeof one === "number");
+    if (times.length) return Math.max(...times);
+  }
+  return null;
+}
+
+function Find({ onFind }: { onFind(id: string): void }) {
+  const [text, setText] = useState("");
+  return (
+    <form
+      className="find"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim()) onFind(text.trim());
+      }}
+    >
+      <input value={text} onChange={(event) => setText(event.target.value)} placeholder="Find by number, or click on one" aria-label="Find a vehicle" />
+      <button>Find</button>
+    </form>
+  );
+}
+
+function Legend({ scale, lav }: { scale: Scale; lav: boolean }) {
+  const first = scale.stops[0]![0];
+  const last = scale.stops[scale.stops.length - 1]![0];
+  const even = Array.from({ length: 25 }, (_, place) => first + ((last - first) * place) / 24);
+  const values = lav ? even : valuesOf(scale, 5);
+  const middle = lav ? "40: below it, a toll" : "40,000";
+  return (
+    <figure className="scale" aria-label={`${scale.title}: from ${first} to ${last} ${scale.unit}`}>
+      <div className="ramp">{values.map((value) => <i key={value} style={{ background: css(colourOf(scale, value)) }} />)}</div>
+      <div className="ends small"><span>{first}</span><span>{middle}</span><span>{last.toLocaleString("en")} {scale.unit}</span></div>
+      <div className="keys small">
+        <span><i className="dot moves" /> moves</span><span><i className="dot stands" /> stands</span><span><i className="dot alerted" /> was alerted</span><span>⚠ accident</span>
+      </div>
+    </figure>
+  );
+}
+
+/** How soon answers come, against what is asked of them. */
+function Responses({ run }: { run: RunStore }) {
+  const outputs = Object.entries(useRun(run).status?.window.outputs ?? {}).filter(([, one]) => one.p99 !== null);
+  if (!outputs.length) return null;
+  return (
+    <>
+      <h3>Responses</h3>
+      <table className="table">
+        <thead><tr><th>output</th><th>p99</th><th>limit</th></tr></thead>
+        <tbody>
+          {outputs.map(([name, one]) => {
+            const limit = one.graph.filter(([, utility]) => utility === 1).reduce((most, [delay]) => Math.max(most, delay), 0);
+            return <tr key={name}><td>{name}</td><td className={limit && one.p99! > limit ? "bad" : ""}>{inWords(one.p99!)}</td><td>{limit ? inWords(limit) : "–"}</td></tr>;
+          })}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+/** What is looked at: a place in the middle (null: all of it), and how near. */
+interface Eye {
+  centre: [x: number, y: number] | null;
+  zoom: number;
+}
+
+interface SheetProps {
+  city: City;
+  scale: Scale;
+  lav: boolean;
+  chosen: string | undefined;
+  choose(id: Id | null): void;
+  view: { current: Eye };
+  onFacts(facts: Facts): void;
+}
+
+const FACTS_SECONDS = 0.5;
+
+function Sheet({ city, scale, lav, chosen, choose, view, onFacts }: SheetProps) {
+  const holder = useRef<HTMLDivElement>(null);
+  const shown = useRef<{ place: Place; now: number } | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  useEffect(() => {
+    const element = holder.current!;
+    const [under, middle, over] = [...element.querySelectorAll("canvas")] as [HTMLCanvasElement, HTMLCanvasElement, HTMLCanvasElement];
+    let points: Points;
+    try {
+      points = new Points(middle);
+    } catch (mistake) {
+      setError((mistake as Error).message);
+      return;
+    }
+    const [roads, marks] = [under.getContext("2d")!, over.getContext("2d")!];
+    let request = 0;
+    let said = 0;
+    let painted = "";
+    let ink = inkOf(element);
+    const draw = () => {
+      const begun = performance.now();
+      const wall = begun / 1000;
+      const ratio = window.devicePixelRatio || 1;
+      const { clientWidth: width, clientHeight: height } = element;
+      for (const canvas of [under, middle, over]) {
+        if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+          canvas.width = Math.round(width * ratio);
+          canvas.height = Math.round(height * ratio);
+          painted = "";
+        }
+      }
+      const now = city.now(wall);
+      const place = placeFor(city, view.current, width, height);
+      shown.current = { place, now };
+      if (wall - said > FACTS_SECONDS) {
+        said = wall;
+        painted = "";
+        ink = inkOf(element);
+        onFacts({ now, size: city.fleet.size, speed: city.clock.speed, accidents: city.roads.accidents(now), error: city.error });
+      }
+      const key = `${place.left} ${place.top} ${place.scaleX} ${place.scaleY}`;
+      if (painted !== key) {
+        painted = key;
+        roads.setTransform(ratio, 0, 0, ratio, 0, 0);
+        if (city.layer.kind === "road") paintRoads(roads, city, now, place, width, height, scale, lav, ink);
+        else roads.clearRect(0, 0, width, height);
+      }
+      points.draw(city.fleet, now, place, ratio, lookOf(city, view.current.zoom), [rgb(ink.ink), rgb(ink.bad), [204, 121, 167]]);
+      marks.setTransform(ratio, 0, 0, ratio, 0, 0);
+      paintMarks(marks, city, now, place, width, height, chosen === undefined ? undefined : city.fleet.slot(idOf(city, chosen)), ink);
+      element.dataset.frame = (performance.now() - begun).toFixed(2);
+      request = requestAnimationFrame(draw);
+    };
+    request = requestAnimationFrame(draw);
+    return () => cancelAnimationFrame(request);
+  }, [city, scale, lav, chosen, view, onFacts]);
+
+  const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
+  const under = (event: { clientX: number; clientY: number }): [number, number] => {
+    const box = holder.current!.getBoundingClientRect();
+    const { place } = shown.current!;
+    return [place.left + (event.clientX - box.left) / place.scaleX, place.top + (event.clientY - box.top) / place.scaleY];
+  };
+  const centre = (): [number, number] => {
+    const { place } = shown.current!;
+    const { clientWidth, clientHeight } = holder.current!;
+    return [place.left + clientWidth / 2 / place.scaleX, place.top + clientHeight / 2 / place.scaleY];
+  };
+  const zoom = (by: number, about: [number, number]) => {
+    const before = view.current;
+    const next = Math.min(200, Math.max(1, before.zoom * by));
+    const [cx, cy] = centre();
+    const share = 1 - before.zoom / next;
+    view.current = next === 1 ? { centre: null, zoom: 1 } : { zoom: next, centre: [cx + (about[0] - cx) * share, city.layer.kind === "road" ? cy : cy + (about[1] - cy) * share] };
+  };
+  useEffect(() => {
+    const element = holder.current!;
+    const wheel = (event: WheelEvent) => {
+      event.preventDefault();
+      if (shown.current) zoom(Math.exp(-event.deltaY / 400), under(event));
+    };
+    element.addEventListener("wheel", wheel, { passive: false });
+    return () => element.removeEventListener("wheel", wheel);
+  });
+  return (
+    <div
+      className="canvas sheet"
+      ref={holder}
+      data-testid="city"
+      role="img"
+      aria-label="The city from above"
+      tabIndex={0}
+      onKeyDown={(event) => {
+        if (!shown.current) return;
+        const step = holder.current!.clientWidth / 6 / shown.current.place.scaleX;
+        const [cx, cy] = centre();
+        if (event.key === "+" || event.key === "=") zoom(1.5, [cx, cy]);
+        else if (event.key === "-") zoom(1 / 1.5, [cx, cy]);
+        else if (event.key === "ArrowLeft") view.current = { ...view.current, centre: [cx - step, cy] };
+        else if (event.key === "ArrowRight") view.current = { ...view.current, centre: [cx + step, cy] };
+        else if (event.key === "0") view.current = { centre: null, zoom: 1 };
+      }}
+      onPointerDown={(event) => {
+        drag.current = { x: event.clientX, y: event.clientY, moved: false };
+        event.currentTarget.setPointerCapture(event.pointerId);
+      }}
+      onPointerMove={(event) => {
+        const from = drag.current;
+        if (!from || !shown.current) return;
+        const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
+        if (!from.moved && Math.hypot(dx, dy) < 4) return;
+        const [cx, cy] = centre();
+        const { place } = shown.current;
+        drag.current = { x: event.clientX, y: event.clientY, moved: true };
+        view.current = { ...view.current, centre: [cx - dx / place.scaleX, cy - dy / place.scaleY] };
+      }}
+      onPointerUp={(event) => {
+        const from = drag.current;
+        drag.current = null;
+        if (!from || from.moved || !shown.current) return;
+        const { place, now } = shown.current;
+        const [x, y] = under(event);
+        const slot = city.fleet.nearest(x, y, place.scaleX, place.scaleY, 14, now);
+        choose(slot === null ? null : city.fleet.ids[slot]!);
+      }}
+    >
+      <canvas /><canvas data-testid="vehicles" /><canvas />
+      {error && <p className="notice error" role="alert">{error}</p>}
+      <div className="zoomer">
+        <button aria-label="Nearer" onClick={() => zoom(1.6, centre())}>+</button>
+        <button aria-label="Farther" onClick={() => zoom(1 / 1.6, centre())}>−</button>
+        <button aria-label="All of it" onClick={() => (view.current = { centre: null, zoom: 1 })}>⤢</button>
+      </div>
+    </div>
+  );
+}
+
+const MARGIN = 18;
+/** Room for the buttons. */
+const FOOT = 40;
+
+/** What of the city is seen: an expressway's whole length at first, and as many as there are. */
+export function placeFor(city: City, { centre, zoom }: Eye, width: number, whole: number): Place {
+  const height = whole - FOOT;
+  if (city.layer.kind === "plane") {
+    const { left, right, bottom, top } = city.bounds ?? { left: 0, right: 1, bottom: 0, top: 1 };
+    const scale = zoom * Math.min((width - 2 * MARGIN) / (right - left || 1), (height - 2 * MARGIN) / (top - bottom || 1));
+    const [x, y] = centre ?? [(left + right) / 2, (bottom + top) / 2];
+    return { left: x - width / 2 / scale, top: y + height / 2 / scale, scaleX: scale, scaleY: -scale };
+  }
+  const xways = [...city.roads.xways];
+  const [first, last] = xways.length ? [Math.min(...xways), Math.max(...xways)] : [0, 0];
+  const rows = (last - first) * STRIP + LANES + 4;
+  const scaleX = (zoom * (width - 2 * MARGIN)) / LENGTH;
+  const scaleY = Math.min(20, Math.max(4, height / rows));
+  const fits = rows * scaleY <= height;
+  const [x, y] = centre ?? [LENGTH / 2, first * STRIP - 2 + height / 2 / scaleY];
+  const middle = first * STRIP - 2 + rows / 2;
+  const half = height / 2 / scaleY;
+  const low = first * STRIP - 2 + half;
+  const high = first * STRIP - 2 + rows - half;
+  return { left: x - width / 2 / scaleX, top: (fits ? middle : Math.min(high, Math.max(low, y))) - half, scaleX, scaleY };
+}
+
+/** Points are small and let the road through where there are many. */
+function lookOf(city: City, zoom: number): Look {
+  const crowd = city.fleet.size / zoom;
+  if (crowd > 40_000) return { radius: 2, alpha: 0.42 };
+  if (crowd > 8000) return { radius: 2.6, alpha: 0.7 };
+  return { radius: crowd > 2000 ? 4.5 : 6.5, alpha: 0.92 };
+}
+
+function rgb(colour: string): Rgb {
+  const hex = colour.replace("#", "");
+  return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)) as Rgb;
+}

@@ -1,0 +1,263 @@
+// Drawing: boxes from a palette, typed connections, errors in place, run on a sample, saved as Python or JSON.
+
+import { Background, BackgroundVariant, Controls, Handle, Position, ReactFlow, type Connection, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import "@xyflow/react/dist/style.css";
+import { memo, useEffect, useMemo, useState } from "react";
+import type { ViewProps } from "..";
+import { useLayout } from "../../graph/useLayout";
+import { get, post } from "../../wire/api";
+import { download, TupleTable, type Row } from "../network/Monitor";
+import { addBox, connect, differences, EMPTY, shownDraft, type Checked, type Draft, type Kind } from "./draft";
+import { Form, portsIn } from "./Form";
+
+interface NodeData extends Record<string, unknown> {
+  title: string;
+  kind: string;
+  inputs: string[];
+  outputs: string[];
+  error: boolean;
+  change: string | undefined;
+  chosen: boolean;
+}
+
+const NODE_TYPES = { draft: memo(DraftNode) };
+
+export default function DrawView({ subject, address, go }: ViewProps) {
+  const [kinds, setKinds] = useState<Kind[]>([]);
+  const [original, setOriginal] = useState<Draft>(EMPTY);
+  const [draft, setDraft] = useState<Draft>(EMPTY);
+  const [past, setPast] = useState<Draft[]>([]);
+  const [checked, setChecked] = useState<Checked | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
+  const [tab, setTab] = useState<"box" | "python" | "sample">("box");
+  const chosen = address.values.box ?? "";
+  useEffect(() => {
+    get<Kind[]>("kinds").then(setKinds, (mistake: Error) => setMessage(mistake.message));
+    get<Draft>("drawing").then(
+      (found) => {
+        setOriginal(found);
+        setDraft(found);
+      },
+      (mistake: Error) => setMessage(mistake.message),
+    );
+  }, []);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      post<Checked>("draft/check", { network: draft }).then(setChecked, (mistake: Error) => setMessage(mistake.message));
+    }, 150);
+    return () => clearTimeout(timer);
+  }, [draft]);
+  const change = (next: Draft, select?: string) => {
+    setPast((before) => [...before.slice(-100), draft]);
+    setDraft(next);
+    if (select !== undefined) go({ box: select || null });
+  };
+  const kindOf = useMemo(() => new Map(kinds.map((kind) => [kind.kind, kind])), [kinds]);
+  const changed = useMemo(() => differences(original, draft), [original, draft]);
+  const outputs = draft.boxes.flatMap((box) => (kindOf.get(box.kind)?.outputs ?? ["out"]).map((port) => `${box.name}.${port}`));
+  const box = draft.boxes.find((one) => one.name === chosen);
+  const add = (kind: Kind) => {
+    const first = box && kindOf.get(box.kind)?.outputs[0];
+    const [next, name] = addBox(draft, kind, box && first ? `${box.name}.${first}` : null);
+    change(next, name);
+    setTab("box");
+  };
+  const replace = () =>
+    post<{ said: string; accepted: boolean }>("replace", { network: draft }).then(
+      (answer) => {
+        setMessage(answer.accepted ? answer.said : `refused: ${answer.said}`);
+        if (answer.accepted) setOriginal(draft);
+      },
+      (mistake: Error) => setMessage(mistake.message),
+    );
+  const errors = Object.entries(checked?.errors ?? {});
+  return (
+    <div className="draw">
+      <nav className="palette" aria-label="Boxes">
+        <h3>Boxes</h3>
+        {kinds.map((kind) => (
+          <button key={kind.kind} onClick={() => add(kind)} title={kind.summary}>{kind.kind.replaceAll("_", " ")}</button>
+        ))}
+      </nav>
+      <div className="canvas">
+        <DraftCanvas draft={draft} kindOf={kindOf} checked={checked} changed={changed} chosen={chosen} onChoose={(name) => { go({ box: name }); setTab("box"); }} onConnect={(begin, end) => change(connect(draft, begin, end))} />
+        <div className="draw-bar line">
+          <button onClick={() => { const before = past[past.length - 1]; if (before) { setPast(past.slice(0, -1)); setDraft(before); } }} disabled={!past.length}>Undo</button>
+          <span className={`pill ${errors.length ? "error" : checked?.whole ? "state-running" : ""}`} data-testid="draft-state" role="status">
+            {errors.length ? `${errors.length} to fix` : checked?.whole ? "fits" : "empty"}
+          </span>
+          {Object.keys(changed).length > 0 && <span className="small">{Object.entries(changed).map(([name, what]) => `${name}: ${what}`).join(", ")}</span>}
+          <span className="grow" />
+          <button onClick={() => download(`${draft.network}.json`, JSON.stringify(draft, null, 2))}>JSON</button>
+          <button onClick={() => download(`${draft.network}.py`, checked?.python ?? "")} disabled={!checked?.whole}>Python</button>
+          {subject.kind === "run" && <button className="primary" onClick={replace} disabled={!checked?.whole || !Object.keys(changed).length} title="Let the run go on with this network, from the next train on">Replace in the run</button>}
+        </div>
+        {message && <p className="draw-message small" role="status" data-testid="draw-message">{message}</p>}
+      </div>
+      <aside className="panel" aria-label="Details">
+        <div className="tabs" role="tablist">
+          {(["box", "python", "sample"] as const).map((one) => (
+            <button key={one} role="tab" aria-selected={tab === one} onClick={() => setTab(one)}>{one === "box" ? "Box" : one === "python" ? "Python" : "Run on a sample"}</button>
+          ))}
+        </div>
+        {tab === "python" ? (
+          <pre className="mono code" data-testid="python">{checked?.python || "Draw a box first."}</pre>
+        ) : tab === "sample" ? (
+          <Sample draft={draft} whole={checked?.whole ?? false} />
+        ) : box ? (
+          <Form key={kindOf.has(box.kind) ? "form" : "raw"} draft={draft} box={box} kind={kindOf.get(box.kind)} checked={checked} onChange={change} outputs={outputs} />
+        ) : (
+          <>
+            <p>Choose a box to edit it, or add one from the left; a new box is fed by the one that is chosen. Drag from port to port to connect.</p>
+            {errors.map(([name, text]) => (
+              <p key={name} className="small error"><button className="link" onClick={() => go({ box: name })}>{name || "the network"}</button>: {text}</p>
+            ))}
+          </>
+        )}
+      </aside>
+    </div>
+  );
+}
+
+interface CanvasProps {
+  draft: Draft;
+  kindOf: Map<string, Kind>;
+  checked: Checked | null;
+  changed: Record<string, string>;
+  chosen: string;
+  onChoose(name: string): void;
+  onConnect(begin: string, end: string): void;
+}
+
+function DraftCanvas({ draft, kindOf, checked, changed, chosen, onChoose, onConnect }: CanvasProps) {
+  const shown = useMemo(() => shownDraft(draft), [draft]);
+  const laid = useLayout(shown);
+  const nodes: Node<NodeData>[] = draft.boxes.map((box) => {
+    const kind = kindOf.get(box.kind);
+    const placed = laid?.layout.items[box.name] ?? { x: 0, y: 0, width: 184, height: 64 };
+    return {
+      id: box.name,
+      type: "draft",
+      position: { x: placed.x, y: placed.y },
+      width: placed.width,
+      height: placed.height,
+      draggable: false,
+      ariaLabel: `${box.kind} ${box.name}`,
+      data: {
+        title: box.name,
+        kind: box.kind.replaceAll("_", " "),
+        inputs: portsIn(kind, box),
+        outputs: kind?.outputs ?? ["out"],
+        error: checked ? box.name in checked.errors : false,
+        change: changed[box.name],
+        chosen: chosen === box.name,
+      },
+    };
+  });
+  const edges: Edge[] = draft.arcs.map(([begin, end]) => ({
+    id: `${begin}→${end}`,
+    source: begin.slice(0, begin.lastIndexOf(".")),
+    sourceHandle: begin.slice(begin.lastIndexOf(".") + 1),
+    target: end.slice(0, end.lastIndexOf(".")),
+    targetHandle: end.slice(end.lastIndexOf(".") + 1),
+  }));
+  return (
+    <ReactFlow
+      key={laid ? `${draft.boxes.length}` : "empty"}
+      nodes={nodes}
+      edges={edges}
+      nodeTypes={NODE_TYPES}
+      onNodeClick={(_, node) => onChoose(node.id)}
+      onConnect={(made: Connection) => onConnect(`${made.source}.${made.sourceHandle}`, `${made.target}.${made.targetHandle}`)}
+      onKeyDown={(event) => {
+        const id = (event.target as HTMLElement).closest<HTMLElement>(".react-flow__node")?.dataset.id;
+        if (id && event.key === "Enter") onChoose(id);
+      }}
+      deleteKeyCode={null}
+      fitView
+      fitViewOptions={{ padding: 0.2, maxZoom: 1.1 }}
+      proOptions={{ hideAttribution: true }}
+    >
+      <Background variant={BackgroundVariant.Dots} gap={22} size={1.2} />
+      <Controls showInteractive={false} />
+    </ReactFlow>
+  );
+}
+
+function DraftNode({ data }: NodeProps<Node<NodeData>>) {
+  const place = (number: number, all: string[]) => ({ top: `${(100 * (number + 1)) / (all.length + 1)}%` });
+  return (
+    <div className={`box drawn${data.chosen ? " chosen" : ""}${data.error ? " wrong" : ""}`}>
+      {data.inputs.map((port, number) => <Handle key={port} id={port} type="target" position={Position.Left} style={place(number, data.inputs)} title={port} />)}
+      <div className="title">{data.title}</div>
+      <div className="row"><span className="kind">{data.kind}</span><span className="small">{data.error ? "to fix" : data.change}</span></div>
+      {data.outputs.map((port, number) => <Handle key={port} id={port} type="source" position={Position.Right} style={place(number, data.outputs)} title={port} />)}
+    </div>
+  );
+}
+
+function Sample({ draft, whole }: { draft: Draft; whole: boolean }) {
+  const sources = draft.boxes.filter((box) => box.kind === "source");
+  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [result, setResult] = useState<Record<string, Row[]> | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const textOf = (name: string) => texts[name] ?? made(draft, name);
+  const run = () => {
+    const given: Record<string, Row[]> = {};
+    try {
+      for (const source of sources) {
+        given[source.name] = textOf(source.name).split("\n").filter((line) => line.trim()).map((line) => JSON.parse(line) as Row);
+      }
+    } catch (mistake) {
+      setError(`a line is not JSON: ${(mistake as Error).message}`);
+      return;
+    }
+    post<{ tuples: Record<string, Row[]> }>("draft/try", { network: draft, sources: given }).then(
+      ({ tuples }) => {
+        setResult(tuples);
+        setError(null);
+      },
+      (mistake: Error) => setError(mistake.message),
+    );
+  };
+  const outputs = draft.boxes.filter((box) => box.kind === "output").map((box) => box.name);
+  return (
+    <div className="sample">
+      {sources.map((source) => (
+        <label key={source.name} className="field tall">
+          <span>{source.name}: a tuple a line</span>
+          <textarea className="mono" rows={6} value={textOf(source.name)} onChange={(event) => setTexts({ ...texts, [source.name]: event.target.value })} spellCheck={false} aria-label={`tuples of ${source.name}`} />
+        </label>
+      ))}
+      <button className="primary" onClick={run} disabled={!whole}>Run</button>
+      {error && <p className="small error" role="alert">{error}</p>}
+      {result && (
+        <div data-testid="sample-result">
+          {(outputs.length ? outputs : Object.keys(result)).map((name) => (
+            <section key={name}>
+              <h3>{name}: {result[name]?.length ?? 0} tuples</h3>
+              {result[name]?.length ? <TupleTable columns={Object.keys(result[name][0]!)} rows={[...result[name]].reverse()} /> : null}
+            </section>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Some tuples that fit a source's columns. */
+function made(draft: Draft, name: string): string {
+  const source = draft.boxes.find((box) => box.name === name);
+  const schema = (source?.schema as { schema?: [string, string][] } | undefined)?.schema ?? [];
+  const time = (source?.time as string | undefined) ?? "time";
+  return Array.from({ length: 6 }, (_, place) =>
+    JSON.stringify(
+      Object.fromEntries(
+        schema.map(([column, kind], at) => [
+          column,
+          kind === "timestamp" ? `2026-01-01 00:00:0${place}` : column === time ? place * 10 : kind === "string" ? `a${place % 2}` : kind === "bool" ? place % 2 === 0 : ((place + 1) * (at + 3) * 17) % 130,
+        ]),
+      ),
+    ),
+  ).join("\n");
+}

@@ -1,0 +1,102 @@
+import { bytes, count, percent } from "../../figures/steps";
+import type { BoxFacts } from "../../wire/api";
+import type { ShownProps } from ".";
+import { GraphPlot } from "./GraphPlot";
+
+export function BoxPage({ box, network, moment, state, go }: ShownProps & { box: BoxFacts }) {
+  const superbox = network.superboxes.find((one) => one.name === box.superbox);
+  const window = moment?.window;
+  const own = window?.boxes[box.name];
+  const coming = network.arcs.filter((arc) => arc.end === box.name);
+  const leaving = network.arcs.filter((arc) => arc.begin === box.name);
+  const level = state?.steps[moment ? moment.end - 1 : 0]?.slots.filter(([at]) => at === superbox?.level);
+  const output = state?.status?.window.outputs?.[box.name];
+  return (
+    <article data-testid="box-page">
+      <p className="kicker">{box.kind.replaceAll("_", " ")}</p>
+      <h2>{box.name}</h2>
+      <p>{box.summary}</p>
+      {own && window && (
+        <dl className="figures">
+          <div><dt>in</dt><dd>{count(own.in / window.span)}/s</dd></div>
+          <div><dt>out</dt><dd>{count(own.out / window.span)}/s</dd></div>
+          <div><dt>out for each in</dt><dd>{own.in ? (own.out / own.in).toPrecision(3) : "–"}</dd></div>
+          <div><dt>a tuple costs</dt><dd>{own.in ? `${((1e6 * own.seconds) / own.in).toPrecision(3)} µs` : "–"}</dd></div>
+          <div><dt>of a step</dt><dd>{percent(own.pressure)}</dd></div>
+          <div><dt>busiest slot</dt><dd>{own.skew ? `${own.skew.toFixed(2)}× mean` : "–"}</dd></div>
+        </dl>
+      )}
+      {box.graphs?.delay && box.graphs.delay.length > 0 && (
+        <section>
+          <h3>Delay and what it is worth</h3>
+          <GraphPlot graph={box.graphs.delay} at={output?.p99 ?? null} label="delay in seconds" />
+          {output && output.p99 !== null && (
+            <p className="small">p50 {output.p50?.toFixed(2)} s, p99 {output.p99.toFixed(2)} s, utility {output.utility?.toFixed(2) ?? "–"}</p>
+          )}
+        </section>
+      )}
+      {Object.keys(box.arguments).length > 0 && (
+        <section>
+          <h3>Arguments</h3>
+          <dl className="arguments">
+            {Object.entries(box.arguments).map(([name, value]) => (
+              <div key={name}><dt>{name}</dt><dd><code>{value}</code></dd></div>
+            ))}
+          </dl>
+        </section>
+      )}
+      <section>
+        <h3>Where it runs</h3>
+        <p className="small">
+          {superbox ? superbox.place : "–"}
+          {superbox && superbox.boxes.length > 1 ? `, together with ${superbox.boxes.filter((one) => one !== box.name).join(", ")}` : ""}
+          {box.kept ? `; keeps its tuples for ${box.kept}` : ""}
+        </p>
+        {box.stateful && level && level.length > 0 && (
+          <p className="small">It keeps state; its level holds {bytes(level.reduce((sum, slot) => sum + slot[6], 0))} in {level.length} slot{level.length > 1 ? "s" : ""}.</p>
+        )}
+      </section>
+      {[
+        ["In", coming, "begin"] as const,
+        ["Out", leaving, "end"] as const,
+      ].map(([title, arcs, other]) =>
+        arcs.length ? (
+          <section key={title}>
+            <h3>{title}</h3>
+            {arcs.map((arc) => (
+              <details key={arc.name} open={arcs.length === 1}>
+                <summary>
+                  <button className="link" onClick={() => go({ arc: arc.name, box: null })}>{arc[other]}</button>
+                  <span className="small"> {Object.keys(arc.columns).length} columns{arc.key.length ? `, by ${arc.key.join(", ")}` : ""}</span>
+                </summary>
+                <Columns columns={arc.columns} time={arc.time} keys={arc.key} />
+              </details>
+            ))}
+          </section>
+        ) : null,
+      )}
+      {box.about && (
+        <section>
+          <h3>From its documentation</h3>
+          <p className="about">{box.about}</p>
+        </section>
+      )}
+    </article>
+  );
+}
+
+export function Columns({ columns, time, keys }: { columns: Record<string, string>; time: string; keys: string[] }) {
+  return (
+    <table className="columns">
+      <tbody>
+        {Object.entries(columns).map(([name, kind]) => (
+          <tr key={name}>
+            <td>{name}</td>
+            <td>{kind}</td>
+            <td className="small">{name === time ? "time" : keys.includes(name) ? "key" : ""}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

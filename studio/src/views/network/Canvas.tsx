@@ -1,0 +1,323 @@
+// The drawing: a box for each box or closed group, an area for each open group, an arc as wide as what flows.
+
+import {
+  Background,
+  BackgroundVariant,
+  BaseEdge,
+  Controls,
+  EdgeLabelRenderer,
+  Handle,
+  MiniMap,
+  Position,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStore,
+  type Edge,
+  type EdgeProps,
+  type Node,
+  type NodeProps,
+} from "@xyflow/react";
+import "@xyflow/react/dist/style.css";
+import { memo, useEffect, useMemo } from "react";
+import { count, percent } from "../../figures/steps";
+import { smooth } from "../../graph/layout";
+import type { Laid } from "../../graph/useLayout";
+import type { BoxFacts, NetworkFacts } from "../../wire/api";
+import type { ShownProps } from ".";
+import { arcWidth, pressureColour, wayFigures } from "./figures";
+
+interface BoxData extends Record<string, unknown> {
+  title: string;
+  kind: string;
+  shape: "source" | "output" | "box" | "group";
+  level: number;
+  place: string;
+  stateful: boolean;
+  rate: number | null;
+  pressure: number | null;
+  note: string | null;
+  chosen: boolean;
+}
+interface AreaData extends Record<string, unknown> {
+  title: string;
+  rate: number | null;
+  pressure: number | null;
+  onClose(): void;
+}
+interface WayData extends Record<string, unknown> {
+  rate: number | null;
+  width: number;
+  shuffles: boolean;
+  mark: string | null;
+  chosen: boolean;
+  arcs: string[];
+  points: { x: number; y: number }[];
+  onChoose(): void;
+}
+
+const NODE_TYPES = { box: memo(BoxNode), area: memo(AreaNode) };
+const EDGE_TYPES = { way: memo(WayEdge) };
+
+export function Canvas(props: ShownProps & { laid: Laid; open: ReadonlySet<string> }) {
+  return (
+    <ReactFlowProvider>
+      <Drawing {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+function Drawing({ network, laid, open, address, go, moment, state }: ShownProps & { laid: Laid; open: ReadonlySet<string> }) {
+  const { box: chosenBox, arc: chosenArc, focus } = address.values;
+  const flow = useReactFlow();
+  const facts = useMemo(() => new Map(network.boxes.map((box) => [box.name, box])), [network]);
+  const places = useMemo(() => new Map(network.superboxes.map((one) => [one.name, one])), [network]);
+  const setOpen = (name: string, wanted: boolean) => {
+    const after = new Set(open);
+    if (wanted) after.add(name);
+    else after.delete(name);
+    go({ open: [...after].join("|") });
+  };
+  const window = moment?.window;
+  const nodes: Node[] = laid.shown.items
+    .map((item): Node => {
+      const placed = laid.layout.items[item.id] ?? { x: 0, y: 0, width: 172, height: 62 };
+      const corner = (item.within && laid.layout.items[item.within]) || { x: 0, y: 0 };
+      const own = sumOf(item.members, window);
+      const common = {
+        id: item.id,
+        position: { x: placed.x - corner.x, y: placed.y - corner.y },
+        ...(item.within ? { parentId: item.within } : {}),
+        draggable: false,
+        connectable: false,
+        selectable: false,
+        width: placed.width,
+        height: placed.height,
+      };
+      if (item.kind === "group" && item.open) {
+        const name = item.id.slice("group:".length);
+        const data: AreaData = { title: name, rate: own.rate, pressure: own.pressure, onClose: () => setOpen(name, false) };
+        return { ...common, type: "area", data, focusable: false };
+      }
+      const data =
+        item.kind === "group"
+          ? groupData(item.id.slice("group:".length), item.members, own)
+          : boxData(facts.get(item.id)!, places.get(facts.get(item.id)!.superbox), own, state?.status?.window, chosenBox === item.id);
+      return { ...common, type: "box", data, ariaLabel: `${data.kind} ${data.title}` };
+    })
+    // What stands in an area comes after it.
+    .sort((a, b) => depth(a.id, laid) - depth(b.id, laid));
+  const edges: Edge<WayData>[] = laid.shown.ways.map((way) => {
+    const own = wayFigures(way.arcs, window, state?.status);
+    return {
+      id: way.id,
+      source: way.begin,
+      target: way.end,
+      type: "way",
+      selectable: false,
+      zIndex: 10,
+      ariaLabel: way.arcs.join(", "),
+      data: {
+        rate: own.rate,
+        width: arcWidth(own.rate),
+        shuffles: way.shuffles,
+        mark: own.mark,
+        chosen: chosenArc !== undefined && way.arcs.includes(chosenArc),
+        arcs: way.arcs,
+        points: laid.layout.ways[way.id] ?? [],
+        onChoose: () => go({ arc: way.arcs[0]!, box: null }),
+      },
+    };
+  });
+  useEffect(() => {
+    if (focus && laid.layout.items[focus]) {
+      void flow.fitView({ nodes: [{ id: focus }], duration: 400, maxZoom: 1.2, padding: 1.5 });
+      go({ focus: null });
+    }
+  }, [focus, laid, flow, go]);
+  const shape = laid.shown.items.map((item) => item.id).join();
+  useEffect(() => {
+    if (!focus) void flow.fitView({ padding: 0.08, maxZoom: 1.25, duration: 300 });
+  }, [shape, flow]); // eslint-disable-line
+  return (
+    <div className="canvas" data-testid="canvas">
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
+        onNodeClick={(_, node) => {
+          if (node.type === "area") return;
+          if (node.id.startsWith("group:")) setOpen(node.id.slice("group:".length), true);
+          else go({ box: node.id, arc: null });
+        }}
+        onEdgeClick={(_, edge) => (edge.data as WayData).onChoose()}
+        onPaneClick={() => go({ box: null, arc: null })}
+        onKeyDown={(event) => {
+          const id = (event.target as HTMLElement).closest<HTMLElement>(".react-flow__node")?.dataset.id;
+          if (id && (event.key === "Enter" || event.key === " ")) {
+            event.preventDefault();
+            if (id.startsWith("group:")) setOpen(id.slice("group:".length), true);
+            else go({ box: id, arc: null });
+          }
+        }}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        elementsSelectable={false}
+        deleteKeyCode={null}
+        onlyRenderVisibleElements={nodes.length > 120}
+        minZoom={0.05}
+        maxZoom={2.5}
+        fitView
+        fitViewOptions={{ padding: 0.08, maxZoom: 1.25 }}
+        proOptions={{ hideAttribution: true }}
+      >
+        <Background variant={BackgroundVariant.Dots} gap={22} size={1.2} />
+        <Controls showInteractive={false} />
+        {nodes.length > 30 && <MiniMap pannable zoomable ariaLabel="Overview" nodeColor="var(--line-strong)" maskColor="var(--mask)" bgColor="var(--surface)" />}
+      </ReactFlow>
+      <Legend network={network} live={window !== undefined} />
+    </div>
+  );
+}
+
+function depth(id: string, laid: Laid): number {
+  let deep = 0;
+  for (let at = laid.shown.items.find((item) => item.id === id); at?.within; deep++) {
+    const above: string = at.within;
+    at = laid.shown.items.find((item) => item.id === above);
+  }
+  return deep;
+}
+
+function sumOf(members: string[], window: NonNullable<ShownProps["moment"]>["window"] | undefined) {
+  if (!window?.steps) return { rate: null, pressure: null };
+  let pressure = 0;
+  let tuples = 0;
+  for (const name of members) {
+    const box = window.boxes[name];
+    if (!box) continue;
+    pressure += box.pressure;
+    tuples = Math.max(tuples, box.in || box.out);
+  }
+  return { rate: tuples / window.span, pressure: Math.min(1, pressure) };
+}
+
+function groupData(name: string, members: string[], own: { rate: number | null; pressure: number | null }): BoxData {
+  return { title: name, kind: `group of ${members.length}`, shape: "group", level: 0, place: "", stateful: false, note: null, chosen: false, ...own };
+}
+
+type StatusWindow = NonNullable<NonNullable<ShownProps["state"]>["status"]>["window"];
+
+function boxData(
+  box: BoxFacts,
+  superbox: NetworkFacts["superboxes"][number] | undefined,
+  own: { rate: number | null; pressure: number | null },
+  window: StatusWindow | undefined,
+  chosen: boolean,
+): BoxData {
+  const waiting = window?.sources?.[box.name]?.waiting;
+  const delay = window?.outputs?.[box.name]?.p99;
+  const note = waiting ? `${count(waiting)} wait` : delay != null ? `p99 ${delay < 1 ? `${Math.round(delay * 1000)} ms` : `${delay.toFixed(1)} s`}` : null;
+  return {
+    title: box.name,
+    kind: box.kind.replaceAll("_", " "),
+    shape: !box.inputs.length ? "source" : !box.outputs.length ? "output" : "box",
+    level: (superbox?.level ?? -1) + 1,
+    place: superbox?.place ?? "",
+    stateful: box.stateful,
+    note,
+    chosen,
+    ...own,
+  };
+}
+
+function BoxNode({ data }: NodeProps<Node<BoxData>>) {
+  // The closer one is, the more is shown.
+  const near = useStore((store) => store.transform[2] > 0.42);
+  return (
+    <div className={`box shape-${data.shape} level-${data.level % 6}${data.chosen ? " chosen" : ""}`} title={data.place}>
+      <Handle type="target" position={Position.Left} />
+      <div className="title">{data.title}</div>
+      {near && (
+        <div className="row">
+          <span className="kind">
+            {data.kind}
+            {data.stateful && <span className="state" title="keeps state"> ●</span>}
+          </span>
+          <span className="rate">{data.note ?? (data.rate !== null ? `${count(data.rate)}/s` : "")}</span>
+        </div>
+      )}
+      {data.pressure !== null && (
+        <div className="pressure" title={`${percent(data.pressure)} of a step`} data-pressure={data.pressure.toFixed(3)}>
+          <div style={{ width: `${Math.max(data.pressure > 0.002 ? 2 : 0, 100 * data.pressure)}%`, background: pressureColour(data.pressure) }} />
+        </div>
+      )}
+      <Handle type="source" position={Position.Right} />
+    </div>
+  );
+}
+
+function AreaNode({ data }: NodeProps<Node<AreaData>>) {
+  return (
+    <div className="area">
+      <Handle type="target" position={Position.Left} />
+      <div className="area-head">
+        <button className="nodrag" onClick={data.onClose} aria-label={`Close ${data.title}`} aria-expanded="true">▾</button>
+        <span className="title">{data.title}</span>
+        {data.rate !== null && <span className="rate">{count(data.rate)}/s</span>}
+        {data.pressure !== null && <span className="rate">{percent(data.pressure)}</span>}
+      </div>
+      <Handle type="source" position={Position.Right} />
+    </div>
+  );
+}
+
+function WayEdge({ sourceX, sourceY, targetX, targetY, data }: EdgeProps<Edge<WayData>>) {
+  const points = [{ x: sourceX, y: sourceY }, ...data!.points, { x: targetX, y: targetY }];
+  const path = smooth(points);
+  const middle = Math.floor((points.length - 1) / 2);
+  const x = (points[middle]!.x + points[middle + 1]!.x) / 2;
+  const y = (points[middle]!.y + points[middle + 1]!.y) / 2;
+  const near = useStore((store) => store.transform[2] > 0.58);
+  const flows = (data!.rate ?? 0) > 0;
+  return (
+    <>
+      <BaseEdge
+        path={path}
+        interactionWidth={18}
+        className={`way${data!.shuffles ? " shuffles" : ""}${data!.chosen ? " chosen" : ""}${flows ? " flows" : ""}`}
+        style={{ strokeWidth: data!.width }}
+      />
+      {((near && data!.rate !== null) || data!.mark) && (
+        <EdgeLabelRenderer>
+          <button
+            className={`way-label nodrag nopan${data!.chosen ? " chosen" : ""}${data!.mark ? " marked" : ""}`}
+            style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}
+            onClick={data!.onChoose}
+            aria-label={`arc ${data!.arcs.join(", ")}`}
+            data-arc={data!.arcs[0]}
+            data-rate={data!.rate ?? ""}
+          >
+            {data!.mark ?? `${count(data!.rate ?? 0)}/s`}
+          </button>
+        </EdgeLabelRenderer>
+      )}
+    </>
+  );
+}
+
+function Legend({ network, live }: { network: NetworkFacts; live: boolean }) {
+  const levels = [...new Map(network.superboxes.map((one) => [one.level, one])).values()].sort((a, b) => a.level - b.level);
+  return (
+    <div className="legend" aria-label="Legend">
+      {levels.map((one) => (
+        <span key={one.level}>
+          <i className={`swatch level-${(one.level + 1) % 6}`} /> {one.level < 0 ? "where sources are read" : `level ${one.level}`}
+        </span>
+      ))}
+      <span><i className="dash" /> shuffle</span>
+      {live && <span><i className="bar" /> share of a step</span>}
+    </div>
+  );
+}

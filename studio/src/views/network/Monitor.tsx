@@ -1,0 +1,168 @@
+// An arc monitor: the tuples that pass, as they pass; filtered, paused, exported, or stopped at.
+
+import { useEffect, useRef, useState } from "react";
+import { rowsOf } from "../../wire/frames";
+import { post, theLive, type ArcFacts } from "../../wire/api";
+import { Trace } from "./Trace";
+import { Why } from "./Why";
+
+export type Row = Record<string, unknown>;
+
+const MOST = 500;
+
+export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active: boolean; output?: string | null }) {
+  const [why, setWhy] = useState<Row | null>(null);
+  const [where, setWhere] = useState("");
+  const [asked, setAsked] = useState<string | null>(active ? "" : null);
+  const [rows, setRows] = useState<Row[]>([]);
+  const [passed, setPassed] = useState(0);
+  const [paused, setPaused] = useState(false);
+  const [message, setMessage] = useState<string | null>(null);
+  const [breaking, setBreaking] = useState<(() => void) | null>(null);
+  const [typed, setTyped] = useState<string | null>(null);
+  const waiting = useRef<Row[]>([]);
+  const stopped = useRef(paused);
+  stopped.current = paused;
+
+  useEffect(() => {
+    if (asked === null) return;
+    setMessage(null);
+    // Tuples come many at a time; the table is drawn at most five times a second.
+    const timer = setInterval(() => {
+      if (!waiting.current.length || stopped.current) return;
+      const more = waiting.current;
+      waiting.current = [];
+      setPassed((number) => number + more.length);
+      setRows((before) => [...before, ...more].slice(-MOST));
+    }, 200);
+    const close = theLive().open(
+      "tuples",
+      { arc: arc.name, where: asked },
+      {
+        frame: (frame) => {
+          const found = rowsOf(frame);
+          if (found) waiting.current = [...waiting.current, ...asRows(found)].slice(-5000);
+        },
+        error: setMessage,
+        end: () => setMessage("the run is over; nothing passes any more"),
+      },
+    );
+    return () => {
+      clearInterval(timer);
+      close();
+    };
+  }, [arc.name, asked]);
+
+  const breakAt = () => {
+    setMessage("goes on train by train until a tuple passes…");
+    const close = theLive().open(
+      "breakpoint",
+      { arc: arc.name, where },
+      {
+        frame: (frame) => {
+          const found = rowsOf(frame);
+          if (!found) return;
+          setMessage(`stopped behind step ${String(frame.header.hit)}: ${found.height} tuple${found.height > 1 ? "s" : ""} passed. Step or resume above.`);
+          setRows((before) => [...before, ...asRows(found)].slice(-MOST));
+          setBreaking(null);
+        },
+        error: (mistake) => {
+          setMessage(mistake);
+          setBreaking(null);
+        },
+        end: () => setBreaking(null),
+      },
+    );
+    setBreaking(() => close);
+  };
+
+  const columns = Object.keys(arc.columns);
+  const save = () => download(`${arc.begin}-${arc.end}.csv`, csv(columns, rows));
+  const saveTest = () =>
+    post<{ text: string }>("sample/test", { arc: arc.name, rows }).then(
+      ({ text }) => download(`test_${arc.begin}_${arc.end}.py`.replace(/[^\w.]/g, "_"), text),
+      (mistake: Error) => setMessage(mistake.message),
+    );
+  return (
+    <section className="monitor" data-testid="monitor">
+      <h3>Tuples as they pass</h3>
+      <form
+        className="line"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setRows([]);
+          setPassed(0);
+          waiting.current = [];
+          setAsked(where);
+        }}
+      >
+        <input className="mono" value={where} onChange={(event) => setWhere(event.target.value)} placeholder={`only where… e.g. ${columns[columns.length - 1]} > 0`} aria-label="Only tuples for which this is true" disabled={!active} />
+        <button disabled={!active}>Filter</button>
+      </form>
+      <div className="line">
+        <button onClick={() => setPaused(!paused)} aria-pressed={paused} disabled={!active}>{paused ? "Go on" : "Hold the table"}</button>
+        {breaking ? (
+          <button onClick={() => { breaking(); setBreaking(null); setMessage(null); }}>Let it run</button>
+        ) : (
+          <button onClick={breakAt} disabled={!active} title="Stop the run behind the train in which such a tuple passes">Break here</button>
+        )}
+        <button onClick={save} disabled={!rows.length}>CSV</button>
+        <button onClick={saveTest} disabled={!rows.length} title="A pytest file: these tuples, and what comes of them">As a test</button>
+        <button onClick={() => setTyped(JSON.stringify(rows[rows.length - 1] ?? Object.fromEntries(columns.map((name) => [name, 0]))))}>Try a tuple</button>
+      </div>
+      {message && <p className="small" role="status" data-testid="monitor-message">{message}</p>}
+      {typed !== null && <Trace arc={arc} typed={typed} onChange={setTyped} onClose={() => setTyped(null)} />}
+      <p className="small">{passed.toLocaleString("en")} seen{rows.length < passed ? `, the last ${rows.length} kept` : ""}. At most 500 of a step and slot are shown.</p>
+      {why && output && <Why output={output} row={why} onClose={() => setWhy(null)} />}
+      <TupleTable columns={columns} rows={rows} onWhy={output ? setWhy : undefined} />
+    </section>
+  );
+}
+
+export function TupleTable({ columns, rows, most = 100, onWhy }: { columns: string[]; rows: Row[]; most?: number; onWhy?: (row: Row) => void }) {
+  return (
+    <div className="tuples" tabIndex={0} role="region" aria-label="Tuples">
+      <table>
+        <thead><tr>{columns.map((name) => <th key={name}>{name}</th>)}{onWhy && <th aria-label="Why" />}</tr></thead>
+        <tbody>
+          {rows.slice(-most).reverse().map((row, place) => (
+            <tr key={rows.length - place}>
+              {columns.map((name) => <td key={name}>{shown(row[name])}</td>)}
+              {onWhy && <td><button className="small" onClick={() => onWhy(row)} title="Which tuples caused this row">Why</button></td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function asRows(found: NonNullable<ReturnType<typeof rowsOf>>): Row[] {
+  const rows: Row[] = [];
+  for (let place = 0; place < found.height; place++) {
+    rows.push(Object.fromEntries(found.names.map((name) => [name, found.value(name, place) ?? null])));
+  }
+  return rows;
+}
+
+export function csv(columns: string[], rows: Row[]): string {
+  const cell = (value: unknown) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [columns, ...rows.map((row) => columns.map((name) => row[name]))].map((line) => line.map(cell).join(",")).join("\n") + "\n";
+}
+
+export function download(name: string, text: string) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+export function shown(value: unknown): string {
+  if (value === null || value === undefined) return "∅";
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : value.toPrecision(6).replace(/\.?0+$/, "");
+  return String(value);
+}

@@ -1,0 +1,74 @@
+// Why a row of an output is as it is: what each box did, back to the tuples of the sources.
+
+import { useEffect, useState } from "react";
+import { post } from "../../wire/api";
+import { shown, type Row } from "./Monitor";
+
+interface Tuple {
+  number: number;
+  values: Row;
+  source?: string;
+  needed?: boolean | null;
+}
+
+interface Said {
+  steps: { box: string; kind: string; made: number; made_of: number[]; words: string }[];
+  tuples: Tuple[];
+  also_needed: Tuple[];
+  in_scope: number;
+  tried: number;
+  notes: string[];
+}
+
+const MOST = 20;
+
+export function Why({ output, row, onClose }: { output: string; row: Row; onClose(): void }) {
+  const [said, setSaid] = useState<Said | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  useEffect(() => {
+    setSaid(null);
+    setError(null);
+    let gone = false;
+    post<Said>("why", { output, row }).then(
+      (found) => gone || setSaid(found),
+      (mistake: Error) => gone || setError(mistake.message),
+    );
+    return () => {
+      gone = true;
+    };
+  }, [output, row]);
+  const boxes = new Map<string, Said["steps"]>();
+  for (const step of said?.steps ?? []) boxes.set(`${step.box} (${step.kind})`, [...(boxes.get(`${step.box} (${step.kind})`) ?? []), step]);
+  const came = said?.tuples.filter((one) => one.source) ?? [];
+  return (
+    <div className="trace" data-testid="why">
+      <p className="small">Why <code>{values(row)}</code>? The input is read again; the run is not touched.</p>
+      {!said && !error && <p className="small" role="status">looking…</p>}
+      {error && <p className="small error" role="alert">{error}</p>}
+      {said && (
+        <ol className="hops">
+          {[...boxes].map(([name, steps]) => (
+            <li key={name}>
+              <b>{name}</b>
+              {steps.slice(0, MOST).map((step) => (
+                <code key={step.made}>#{step.made}{step.made_of.length === 1 && step.made_of[0] === step.made ? "" : ` from ${step.made_of.slice(0, MOST).map((one) => `#${one}`).join(" ")}`}: {step.words}</code>
+              ))}
+            </li>
+          ))}
+          <li>
+            <b>Tuples of the sources</b> <span className="small">each of {said.tried} was left out once to see{said.tried < said.in_scope ? `, of ${said.in_scope}` : ""}</span>
+            {[...came, ...said.also_needed].slice(0, 5 * MOST).map((one) => (
+              <code key={one.number}>#{one.number} {one.source}: {values(one.values)} {one.needed ? "needed" : one.needed === false ? "used" : "not tried"}</code>
+            ))}
+          </li>
+          {said.notes.map((note) => <li key={note} className="small">{note}</li>)}
+        </ol>
+      )}
+      <button onClick={onClose}>Close</button>
+    </div>
+  );
+}
+
+function values(row: Row): string {
+  return Object.entries(row).map(([name, value]) => `${name} ${shown(value)}`).join(" · ");
+}

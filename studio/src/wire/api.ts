@@ -1,0 +1,55 @@
+// Requests to the studio's server; the types are generated from its OpenAPI schema.
+
+import { Live } from "./live";
+import type { components } from "./schema";
+
+export type NetworkFacts = components["schemas"]["NetworkFacts"];
+export type BoxFacts = components["schemas"]["BoxFacts"];
+export type ArcFacts = components["schemas"]["ArcFacts"];
+export type SubjectFacts = components["schemas"]["SubjectFacts"];
+export type Command = components["schemas"]["Command"];
+
+export async function get<T>(path: string): Promise<T> {
+  return answer<T>(await fetch(`./api/${path}`));
+}
+
+export async function post<T>(path: string, body: unknown): Promise<T> {
+  return answer<T>(
+    await fetch(`./api/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    }),
+  );
+}
+
+export function command(asked: Partial<Command> & Pick<Command, "command">): Promise<Record<string, unknown>> {
+  return post("control", asked);
+}
+
+let live: Live | null = null;
+
+/** The page's socket; it is opened when it is first wanted. */
+export function theLive(): Live {
+  if (!live) {
+    const place = new URL("./api/live", window.location.href);
+    place.protocol = place.protocol === "https:" ? "wss:" : "ws:";
+    place.hash = "";
+    place.search = "";
+    live = new Live(place.href);
+  }
+  return live;
+}
+
+async function answer<T>(response: Response): Promise<T> {
+  if (response.ok) return (await response.json()) as T;
+  let message = `${response.status} ${response.statusText}`;
+  try {
+    const said = (await response.json()) as { detail?: unknown };
+    if (typeof said.detail === "string") message = said.detail;
+    else if (Array.isArray(said.detail)) message = said.detail.map((one: { msg?: string }) => one.msg).join("; ");
+  } catch {
+    // the answer has no words
+  }
+  throw new Error(message);
+}

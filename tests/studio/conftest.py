@@ -1,0 +1,70 @@
+"""A run that lasts, a studio that shows it, and a real browser, once for all tests of the page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from arterial.engine.run.local import LocalRun
+from arterial.studio.server import Studio
+from arterial.studio.subject import Run
+from tests.studio.traffic import live
+
+ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-sandbox"]
+PATIENCE = 30_000
+"""So many milliseconds a page may take to show something, on a busy machine."""
+
+
+def find_browser() -> str | None:
+    """The system's Chromium: the one in CHROME, or in PATH."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return os.environ.get("CHROME") or next(filter(None, map(shutil.which, names)), None)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRun]:
+    """A run of the traffic network that goes on until the tests are over."""
+    run = live(tmp_path_factory.mktemp("run"))
+    yield run
+    run.stop()
+
+
+@pytest.fixture(scope="module")
+def studio(running: LocalRun) -> Iterator[Studio]:
+    """The studio on it."""
+    shown = Studio(Run(Path(running.checkpoint))).start()
+    yield shown
+    shown.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium."""
+    program = find_browser()
+    if program is None:
+        pytest.skip("no Chromium is installed here (apt-get install chromium), and CHROME names none")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page on which an error of its script, or one in its console, fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    yield page
+    context.close()
+    # A studio that a test has stopped is looked for again.
+    assert [error for error in errors if "ERR_CONNECTION_REFUSED" not in error] == []

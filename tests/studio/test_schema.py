@@ -1,0 +1,39 @@
+"""The OpenAPI schema: it is the one that the page's types were made from, and the server keeps it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+
+from arterial.studio.app import make_app
+from arterial.studio.subject import Drawn
+from tests.studio.traffic import traffic
+from tools.studio import SCHEMA
+from tools.studio import schema as current
+
+schema = schemathesis.openapi.from_asgi("/api/openapi.json", make_app(Drawn(traffic()), hosts=("testserver",)))
+
+
+def test_the_page_was_made_for_this_server() -> None:
+    assert SCHEMA.read_text() == current(), "run: python -m tools.studio"
+
+
+def test_the_built_page_is_part_of_the_package_and_small() -> None:
+    import gzip
+
+    page = Path(make_app.__code__.co_filename).parent / "page"
+    assert (page / "index.html").is_file()
+    files = [path for path in (page / "assets").iterdir() if "worker" not in path.name]
+    assert sum(len(gzip.compress(path.read_bytes())) for path in files) < 500_000
+    for path in page.rglob("*.*"):
+        assert b"sourceMappingURL" not in path.read_bytes()
+
+
+@pytest.mark.slow
+@schema.parametrize()
+@settings(max_examples=60, phases=[Phase.generate], suppress_health_check=list(HealthCheck), deadline=None)
+def test_every_answer_fits_the_schema(case: schemathesis.Case) -> None:
+    case.call_and_validate(excluded_checks=[schemathesis.checks.unsupported_method])
