@@ -21,12 +21,16 @@ from arterial import Network
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sink import Delivery, Sink
+from arterial.connectors.sinks.files import FileSink
 from arterial.connectors.sinks.memory import MemorySink
+from arterial.engine.host.arc_steering import StepSteering
 from arterial.engine.host.inprocess import InProcess
-from arterial.engine.host.level import Counts
+from arterial.engine.host.level import Counts, Outcome
+from arterial.engine.host.outcome_files import report
 from arterial.engine.plan.compile import compile_network
+from arterial.engine.plan.plan import HEAD
+from arterial.engine.run.figures.run_figures import RunFigures
 from arterial.engine.run.run import Settings, run
-from arterial.engine.run.statistics import Statistics
 from arterial.engine.spark.session import spark_session
 from arterial.engine.transport.rows import pack_report, unpack_report
 from arterial.network.network import NetworkValue
@@ -58,6 +62,7 @@ def measure() -> list[Figure]:
                 *_tumble(spark, folder),
                 *_per_group(spark, folder),
                 *_empty_steps(spark, folder),
+                *_durable(spark, folder),
             ]
         finally:
             spark.stop()
@@ -290,7 +295,7 @@ def _empty_steps(spark: SparkSession, folder: Path) -> list[Figure]:
             remark=f"median of {len(late)} steps after {warm}",
         ),
         Figure(
-            "statistics, of the shortest step there is",
+            "figures, of the shortest step there is",
             100 * counting / statistics.median(late),
             "%",
             at_most=3.0,
@@ -299,23 +304,54 @@ def _empty_steps(spark: SparkSession, folder: Path) -> list[Figure]:
     ]
 
 
+def _durable(spark: SparkSession, folder: Path) -> list[Figure]:
+    """What `--durable` adds to a step of two superboxes that changes state and writes files."""
+    steps, each = 30, 2000
+    order = pl.int_range(steps * each, eager=True)
+    keys, speeds = (order * 7919 % GROUPS).cast(pl.Int32), order.cast(pl.Float64)
+    rows = pl.DataFrame({"time": order // 20, "key": keys, "value": order, "speed": speeds})
+    parts = [rows.slice(n * each, each) for n in range(steps)]
+    trains = [Train(part, END if n + 1 == steps else int(part["time"][-1])) for n, part in enumerate(parts)]
+    seconds: dict[bool, list[float]] = {False: [], True: []}
+    for n, durable in enumerate([False, True] * 3):
+        sinks = {"out": FileSink(folder / f"durable-{n}" / "out")}
+        settings = Settings(shards=SHARDS, durable=durable)
+        began = time.perf_counter()
+        run(
+            two_superboxes(), {"reports": MemorySource(trains)}, sinks, folder / f"durable-{n}", settings, spark=spark
+        ).wait()
+        seconds[durable].append((time.perf_counter() - began) / steps)
+    plain, synced = (statistics.median(seconds[durable]) for durable in (False, True))
+    remark = f"{1000 * plain:.0f} ms without, median of 3 runs of {steps} steps each"
+    return [Figure("(g) --durable adds to a step", 1000 * (synced - plain), "ms", at_most=250.0, remark=remark)]
+
+
 def _counting(network: NetworkValue) -> float:
-    """Seconds that counting takes in a step, in all tasks and on the driver: around boxes, as reports, adding up."""
+    """Seconds that figures take in a step, in all tasks and on the driver: around boxes, as reports, added up, kept."""
     plan = compile_network(network, SHARDS)
-    boxes = {box.name: [dict.fromkeys(box.inputs, 7), dict.fromkeys(box.outputs, 7), 0.1] for box in network.boxes}
-    said = {"step": 1, "level": 0, "slot": 0, "seconds": 0.1, "delay": 0.2, "boxes": boxes, "rejects": 0, "worker": 1}
-    tasks = SHARDS * (1 + len(plan.levels))
-    total = Statistics(plan)
+    boxes = {
+        box.name: Counts(dict.fromkeys(box.inputs, 7), dict.fromkeys(box.outputs, 7), 0.1) for box in network.boxes
+    }
+    outcome = Outcome(counts=boxes)
     train = Train(pl.DataFrame({"time": [1]}), 1)
 
-    def one_step() -> None:
-        for _ in range(SHARDS * len(network.boxes)):
-            began = time.perf_counter()
-            counts = Counts({"in": len(train)}, {"out": len(train)})
-            counts.seconds = time.perf_counter() - began
-        total.add_step([unpack_report(pack_report(said))[0] for _ in range(tasks)], 0.1)
+    with tempfile.TemporaryDirectory() as folder:
+        (own := Path(folder, "arterial")).mkdir()
+        figures = RunFigures(plan, own, temporary=False)
+        # A step takes a few milliseconds here; the window is to have about as many steps as in a real run.
+        figures.statistics.window.length = 0.3
 
-    began = time.perf_counter()
-    for _ in range(1000):
-        one_step()
-    return (time.perf_counter() - began) / 1000
+        def one_step(number: int) -> None:
+            for _ in range(SHARDS * len(network.boxes)):
+                began = time.perf_counter()
+                counts = Counts({"in": len(train)}, {"out": len(train)})
+                counts.seconds = time.perf_counter() - began
+            steered = StepSteering(number, born=time.time())
+            tasks = [(level, slot) for level in range(HEAD, len(plan.levels)) for slot in range(SHARDS)]
+            reports = [pack_report(report(level, slot, steered, outcome, 0.1)) for level, slot in tasks]
+            figures.add_step(plan, [unpack_report(packed)[0] for packed in reports])
+
+        began = time.perf_counter()
+        for number in range(1, 1001):
+            one_step(number)
+        return (time.perf_counter() - began) / 1000

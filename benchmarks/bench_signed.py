@@ -18,6 +18,7 @@ from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
 from arterial.moving import gpac_in, gpac_knn
 from arterial.network.train import Train
+from arterial.optimize import measured
 from arterial.optimize.push_down import push_down
 from benchmarks.figure import Figure
 
@@ -46,7 +47,7 @@ def measure() -> list[Figure]:
         for name, draw in timed.items()
     ]
     plan = _drawn(lambda s: gpac_in(s.latest("latest", "object").filter("trucks", "type = 'truck'"), "area", **AREA))
-    pushed = push_down(plan.value, {"area": 0.05})
+    pushed = push_down(plan.value, {"area": measured(0.05)})
     before, after = (_tuples_above(Network.of(value)) for value in (plan.value, pushed))
     figures.append(
         Figure("signed: tuples above Latest, GPAC-IN on top against pushed down", before / after, "times", at_least=1.0)

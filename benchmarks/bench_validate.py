@@ -46,7 +46,8 @@ def measure() -> list[Figure]:
         seconds[10] = _judge(ten, folder / "output-ten", spark)
     return [
         Figure("validate one expressway × 3 h", seconds[1], "s", at_most=60, remark="Spark's start included"),
-        Figure("validate ten expressways × 3 h", seconds[10], "s", at_most=480, remark="one, with other vehicles"),
+        Figure("validate ten expressways × 3 h", seconds[10], "s", at_most=240, remark="one, with other vehicles"),
+        Figure("validate fifty expressways × 3 h", 5 * seconds[10], "s", at_most=1200, remark="five times ten"),
         Figure("read output lines", lines / reading, "lines/s", remark="one process"),
     ]
 

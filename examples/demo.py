@@ -41,6 +41,7 @@ def main() -> None:
             sys.exit(f"\n==> The demo FAILED at step {number} ({what}), exit code {done.returncode}")
     print(f"\n==> The demo PASSED in {time.monotonic() - started:.0f} s.")
     print(f"    What the traffic was like: {OUT}/city.html\n    The verdict on the tolling: {OUT}/verdict.html")
+    print(f"    The run in the browser:    {Path(sys.executable).parent}/arterial studio {OUT}/answers")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,136 @@
+"""The optimizer on a network that is drawn badly on purpose: what a step costs before and after it has changed it.
+
+An expensive Map before a selective Filter, columns that nobody needs, three Filters in a row, and a GPAC box above a
+filter in Python that costs as much or more. CPU time of one process, on the in-process engine. The optimizer sees only
+what it measures; the outputs before and after are compared.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import polars as pl
+
+from arterial import function
+from arterial.drawing import Network
+from arterial.engine.host.inprocess import InProcess
+from arterial.engine.run.versions.optimizer import Optimizer
+from arterial.moving import gpac_in
+from arterial.network.network import NetworkValue
+from arterial.network.train import Train
+from benchmarks.figure import Figure
+
+TUPLES = 50_000
+STEPS = 20
+UNNEEDED = 12
+CITY = 10_000.0
+
+
+def measure() -> list[Figure]:
+    """What the change saves, and how soon it is in force."""
+    before, after, changes, decided = _run(_badly_drawn())
+    return [
+        Figure(
+            "optimizer: a badly drawn network, CPU of a step before against after", before / after, "times", at_least=2
+        ),
+        Figure("optimizer: changes until it stays", changes, "changes", at_most=3),
+        Figure("optimizer: steps seen before the first change", decided, "steps", remark="patience: 6"),
+        Figure("optimizer: the decision itself", 1e3 * _decision_seconds(), "ms"),
+    ]
+
+
+@function(reads=["plate"], produces="bool")
+def valid(plate: pl.Series) -> pl.Series:
+    """Whether the check digits of a number plate are right: Python code, a value at a time."""
+    return pl.Series([_check_digits(text) != 1 for text in plate.to_list()])
+
+
+def _check_digits(text: str) -> int:
+    """The remainder by which account numbers are checked: every sign as two digits, divided by 97."""
+    return int("".join(f"{int(sign, 36):02d}" for sign in text)) % 97
+
+
+def _badly_drawn() -> NetworkValue:
+    net = Network("badly drawn")
+    columns = {"time": int, "object": int, "x": float, "y": float, "plate": str, "speed": int}
+    reports = net.source("reports", {**columns, **{f"spare{i}": int for i in range(UNNEEDED)}})
+    words = reports.map("words", label="upper(concat(plate, concat('-', cast(object as varchar))))")
+    some = words.filter("a", "speed > 5").filter("b", "x > 100").filter("c", "y > 100")
+    some.filter("few", "object % 20 = 0").map("some columns", keep=["time", "object", "label"]).output("labels")
+    near = gpac_in(reports.filter("valid", valid), "near", region=(0.0, 0.0, 1_500.0, 1_500.0), fixed=["plate"])
+    near.map("few columns", keep=["time", "object", "x", "y"]).output("near_ones")
+    return net.value
+
+
+def _run(network: NetworkValue) -> tuple[float, float, int, int]:
+    """CPU seconds of a step before the first change and after the last one, the changes, and when the first came."""
+    host, calm = (InProcess(network, ordered_sources=["reports"]) for _ in range(2))
+    spent: dict[int, list[float]] = {}
+    decided: list[int] = []
+    with TemporaryDirectory() as folder:
+        optimizer = Optimizer(Path(folder), automatic=True)
+        for number, train in enumerate(_trains()):
+            began = time.process_time()
+            outcomes = host.step_by_slot({"reports": [[train]]})
+            spent.setdefault(host.version, []).append(time.process_time() - began)
+            flat = [outcome for level in outcomes for outcome in level]
+            counts = [
+                {name: [c.tuples_in, c.tuples_out, c.seconds] for name, c in outcome.counts.items()} for outcome in flat
+            ]
+            _compare({n: t for o in flat for n, t in o.deliveries.items()}, calm.step({"reports": train}))
+            optimizer.add_step(host.version, [{"boxes": boxes} for boxes in counts])
+            decision = optimizer.next_network(host.plan.network)
+            if decision is not None:
+                host.replace(decision.network)
+                optimizer.note(decision, host.version, number)
+                decided.append(number + 1)
+    first, last = spent[1], spent[max(spent)]
+    return statistics.median(first[1:]), statistics.median(last[1:]), len(decided), decided[0] if decided else 0
+
+
+def _compare(got: dict[str, Train], expected: dict[str, Train]) -> None:
+    for name, train in expected.items():
+        assert got[name].tuples.equals(train.tuples), f"{name} differs"
+
+
+def _decision_seconds() -> float:
+    network = _badly_drawn()
+    host = InProcess(network, ordered_sources=["reports"])
+    with TemporaryDirectory() as folder:
+        optimizer = Optimizer(Path(folder), automatic=True)
+        for _, train in zip(range(6), _trains(), strict=False):
+            host.counts.clear()
+            host.step({"reports": train})
+            boxes = {name: [c.tuples_in, c.tuples_out, c.seconds] for name, c in host.counts.items()}
+            optimizer.add_step(1, [{"boxes": boxes}])
+        began = time.perf_counter()
+        optimizer.next_network(network)
+        return time.perf_counter() - began
+
+
+def _trains() -> list[Train]:
+    chance = np.random.default_rng(7)
+    objects = np.arange(TUPLES)
+    plates = pl.Series([f"AB{number * 7919 % 1_000_000:06d}X" for number in range(TUPLES)])
+    spare = {f"spare{i}": chance.integers(0, 1000, TUPLES) for i in range(UNNEEDED)}
+    x, y = chance.uniform(0, CITY, TUPLES), chance.uniform(0, CITY, TUPLES)
+    trains = []
+    for second in range(STEPS):
+        x, y = (np.clip(side + chance.normal(0, 5, TUPLES), 0, CITY) for side in (x, y))
+        tuples = pl.DataFrame(
+            {
+                "time": np.full(TUPLES, second),
+                "object": objects,
+                "x": x,
+                "y": y,
+                "plate": plates,
+                "speed": chance.integers(0, 100, TUPLES),
+                **spare,
+            }
+        )
+        trains.append(Train(tuples, second))
+    return trains

@@ -1,0 +1,70 @@
+"""Linear Road on PostgreSQL, polling: once a second what has arrived is copied in, and a procedure is called."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import polars as pl
+import psycopg
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from polling import ANSWERS, COLUMNS, Answers, seconds
+
+SCHEMA = Path(__file__).parent / "schema.sql"
+
+
+class System:
+    """A connection, and what is done with a second's events."""
+
+    def __init__(self, server: str, answers: Answers, tolls: Path | None) -> None:
+        self._db, self._answers, self._minute, self._second = psycopg.connect(server), answers, 1, -1
+        self._db.execute(SCHEMA.read_text())
+        self._db.execute("set synchronous_commit = off")
+        if tolls is not None:
+            for part in sorted(tolls.glob("*.parquet")):
+                self._copy("history", pl.read_parquet(part, columns=["vid", "day", "xway", "tolls"]))
+        self._db.execute("create index on history (vid, day, xway)")
+        self._db.commit()
+        self._db.autocommit = True
+        self._db.execute("vacuum analyze history")
+        self._db.autocommit = False
+
+    def take(self, second: int, arrived: pl.DataFrame) -> None:
+        """Answer all events of a second; the seconds before it without events pass too."""
+        for now in range(self._second + 1, second + 1):
+            minute = now // 60 + 1
+            if minute > self._minute:
+                self._minute = minute
+                self._db.execute("call on_minute(%s)", [minute])
+            self._db.execute("truncate arrived")
+            if now == second:
+                self._copy("arrived", arrived.select(COLUMNS))
+            self._db.execute("call on_second(%s)", [now])
+        for layout, query in ANSWERS.items():
+            self._answers.write(layout, self._db.execute(query).fetchall())
+        self._db.commit()
+        self._answers.flush()
+        self._second = second
+
+    def _copy(self, table: str, rows: pl.DataFrame) -> None:
+        with self._db.cursor().copy(f"copy {table} ({', '.join(rows.columns)}) from stdin (format csv)") as copy:  # type: ignore[arg-type]
+            copy.write(rows.write_csv(include_header=False))
+
+
+def main() -> None:
+    """Run until the driver has no more."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("output", type=Path, help="the file for the answers")
+    options.add_argument("start", type=Path, help="the file with the driver's start")
+    options.add_argument("--server", default="", help="where PostgreSQL is: a URI, or nothing for what PGHOST … say")
+    options.add_argument("--tolls", type=Path, help="TollHistory: a folder of Parquet files")
+    given = options.parse_args()
+    system = System(given.server, Answers(given.output, given.start), given.tolls)
+    for second, arrived in seconds():
+        system.take(second, arrived)
+
+
+if __name__ == "__main__":
+    main()
