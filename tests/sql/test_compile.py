@@ -8,6 +8,7 @@ from arterial.drawing import Network
 from arterial.errors import NetworkError
 from arterial.sql import Catalog, StreamEntry, compile_sql
 from arterial.testing import check_network
+from tests.seeds import seeds
 from tests.sql.worlds import CATALOG, random_world
 
 JOINED = """
@@ -29,7 +30,7 @@ def kinds(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", QUERIES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_both_engines_agree(text: str, seed: int) -> None:
     world = random_world(seed, instants=8, objects=6)
     net = compile_sql(text, CATALOG, timeout=world.timeout)

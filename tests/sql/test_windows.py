@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,8 +11,8 @@ import duckdb
 import polars as pl
 import pytest
 
-from arterial.sql import Catalog, SqlError, StreamEntry, compile_sql
-from arterial.sql.live import run_here
+from arterial.sql import Catalog, SqlError, StreamEntry, TableEntry, compile_sql
+from arterial.sql.live import answer_stream, run_here
 from arterial.sql.reading import Input
 
 COLUMNS = {"t": int, "user": str, "page": str, "ms": int}
@@ -106,6 +107,136 @@ def test_the_first_few_of_each_window(way: str, seed: int) -> None:
     assert answer(ours, rows) == duck(theirs, rows)
 
 
+VIEWS = StreamEntry.of({"t": int, "user": str, "shown": str})
+PAGES = TableEntry.of({"page": str, "kind": str, "cost": int})
+TABLE = pl.DataFrame({"page": ["x", "x", "y", None], "kind": ["p", "q", "p", "q"], "cost": [3, 20, 40, 1]})
+
+
+def views(seed: int) -> pl.DataFrame:
+    chance, t, rows = random.Random(seed + 99), 0, []
+    for _ in range(200):
+        t += chance.choice([0, 1, 2, 5, 30])
+        rows.append((t, chance.choice(["a", "b", None]), chance.choice("xyz")))
+    return pl.DataFrame(rows, schema=["t", "user", "shown"], orient="row")
+
+
+def changes(text: str, seed: int) -> pl.DataFrame:
+    """The changes of the answer over clicks, views and the table of pages."""
+    inputs = {"Clicks": Input(CLICKS, clicks(seed)), "Views": Input(VIEWS, views(seed)), "Pages": Input(PAGES, TABLE)}
+    net = compile_sql(text, Catalog({name: one.entry for name, one in inputs.items()}))
+    parts: list[pl.DataFrame] = []
+    needed = {box.name: inputs[box.name] for box in net.value.boxes if not box.inputs}
+    run_here(net.value, needed, lambda _, more: parts.append(more), train_size=37)
+    time = answer_stream(net.value).time
+    return pl.concat(parts).select(pl.col(time).alias("@t"), "sign", pl.exclude(time, "sign"))
+
+
+def both(text: str, theirs: str, seed: int) -> tuple[list[Any], list[Any]]:
+    told = changes(text, seed)
+    assert (told["sign"] == 1).all()
+    with duckdb.connect() as base:
+        for name, frame in (("Clicks", clicks(seed)), ("Views", views(seed)), ("Pages", TABLE)):
+            base.register(name, frame.to_arrow())
+        expected = base.execute(theirs).fetchall()
+    assert expected
+    return sorted(told.drop("@t", "sign").rows(), key=repr), sorted(expected, key=repr)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_streams_joined_within_a_window(seed: int) -> None:
+    ours = (
+        "SELECT C.window_start AS w, V.window_end AS e, C.user, ms, shown FROM TUMBLE(Clicks, t, '1 minute') C "
+        "JOIN TUMBLE(Views, t, 60) V ON C.user = V.user AND C.window_start = V.window_start AND ms > 10 "
+        "WHERE C.page <> V.shown"
+    )
+    theirs = (
+        "SELECT C.t // 60 * 60, C.t // 60 * 60 + 60, C.user, ms, shown FROM Clicks C JOIN Views V ON C.user = V.user "
+        "AND C.t // 60 = V.t // 60 AND ms > 10 WHERE C.page <> V.shown"
+    )
+    got, expected = both(ours, theirs, seed)
+    assert got == expected
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(2))
+def test_groups_of_joined_windows(seed: int) -> None:
+    ours = (
+        "SELECT C.window_start, C.user, count(*) AS n, sum(cost) AS s FROM TUMBLE(Clicks, t, 60) C "
+        "JOIN TUMBLE(Views, t, 60) V ON C.window_start = V.window_start AND C.user = V.user "
+        "JOIN Pages P ON P.page = C.page GROUP BY C.window_start, C.user HAVING count(*) > 2"
+    )
+    theirs = (
+        "SELECT C.t // 60 * 60 AS w, C.user, count(*), sum(cost)::BIGINT FROM Clicks C JOIN Views V ON C.t // 60 = "
+        "V.t // 60 AND C.user = V.user JOIN Pages P ON P.page = C.page GROUP BY ALL HAVING count(*) > 2"
+    )
+    got, expected = both(ours, theirs, seed)
+    assert got == expected
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("window", "begin"),
+    [("TUMBLE(t, 60)", "t // 60 * 60"), ("HOP(C.t, 60, 60)", "t // 60 * 60"), ("SESSION(t, 99999)", "min(t)")],
+)
+def test_a_stream_and_a_table_in_windows(window: str, begin: str, seed: int) -> None:
+    rest = "FROM Pages P, Clicks C WHERE C.page = P.page AND ms < cost GROUP BY"
+    ours = f"SELECT kind, window_start, count(*) AS n, max(ms + cost) AS m {rest} {window}, kind"
+    theirs = f"SELECT kind, {begin}, count(*), max(ms + cost) {rest} ALL"
+    got, expected = both(ours, theirs, seed)
+    assert got == expected
+
+
+def test_windows_in_from_by_timestamps() -> None:
+    rows = clicks(7, timestamps=True)
+    ours = "SELECT user, window_start, window_end, count(*) AS n FROM TUMBLE(Clicks, t, '1 minute') GROUP BY 1, 2, 3"
+    ours = ours.replace("1, 2, 3", "user, window_start, window_end")
+    begin = "time_bucket(INTERVAL '1 minute', t)"
+    theirs = f"SELECT user, {begin}, {begin} + INTERVAL '1 minute', count(*) FROM Clicks GROUP BY ALL"
+    assert answer(ours, rows) == duck(theirs, rows)
+
+
+def test_the_first_few_pairs_of_each_window() -> None:
+    ours = (
+        "SELECT C.window_start AS w, ms, shown FROM TUMBLE(Clicks, t, 60) C JOIN TUMBLE(Views, t, 60) V "
+        "ON C.window_start = V.window_start AND C.user = V.user ORDER BY ms DESC LIMIT 2"
+    )
+    theirs = (
+        "SELECT C.t // 60 * 60 AS w, ms, shown FROM Clicks C JOIN Views V ON C.t // 60 = V.t // 60 AND C.user = V.user "
+        "QUALIFY row_number() OVER (PARTITION BY w ORDER BY ms DESC, w, shown) <= 2"
+    )
+    got, expected = both(ours, theirs, 1)
+    assert got == expected
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("way", ["DESC", ""])
+def test_the_first_few_at_each_instant(way: str) -> None:
+    """Without a window: after each instant the answer is what DuckDB gives over all rows up to then."""
+    told = changes(f"SELECT user, sum(ms) AS s FROM Clicks GROUP BY user ORDER BY s {way} LIMIT 2", 3)
+    stands: Counter[tuple[Any, ...]] = Counter()
+    rows = clicks(3)
+    with duckdb.connect() as base:
+        base.register("Clicks", rows.to_arrow())
+        for t in sorted(set(rows["t"])):
+            for _, sign, *values in told.filter(pl.col("@t") == t).rows():
+                stands[tuple(values)] += sign
+            expected = base.execute(
+                f"SELECT user, sum(ms)::BIGINT AS s FROM Clicks WHERE t <= {t} GROUP BY user "
+                f"ORDER BY s {way}, user LIMIT 2"
+            ).fetchall()
+            assert sorted(+stands) == sorted(expected)
+
+
+def test_the_latest_of_each_object_in_order() -> None:
+    entry = StreamEntry.of({"t": int, "id": str, "speed": int})
+    rows = pl.DataFrame([(1, "a", 5), (1, "b", 9), (2, "b", 1), (3, "c", 7)], schema=["t", "id", "speed"], orient="row")
+    net = compile_sql("SELECT id, speed FROM Cars ORDER BY speed DESC LIMIT 1", Catalog({"Cars": entry}))
+    parts: list[pl.DataFrame] = []
+    run_here(net.value, {"Cars": Input(entry, rows)}, lambda _, more: parts.append(more), train_size=1)
+    got = pl.concat(parts).select("t", "sign", "id").rows()
+    assert got == [(1, 1, "b"), (2, -1, "b"), (2, 1, "a"), (3, -1, "a"), (3, 1, "c")]
+
+
 @pytest.mark.parametrize(
     ("text", "said", "under"),
     [
@@ -115,9 +246,29 @@ def test_the_first_few_of_each_window(way: str, seed: int) -> None:
         ("SELECT count(*) FROM Clicks GROUP BY TUMBLE(t, 60), HOP(t, 6, 60)", "expected one window", "HOP"),
         ("SELECT count(*) FROM Clicks GROUP BY SESSION(t, page)", "expected a duration", "page"),
         ("SELECT ms FROM Clicks GROUP BY TUMBLE(t, 60)", "neither grouped nor inside an aggregate", "ms"),
-        ("SELECT user FROM Clicks ORDER BY user LIMIT 3", "ORDER BY without a window", "ORDER BY"),
+        ("SELECT user FROM Clicks ORDER BY user", "expected LIMIT too", "ORDER BY"),
         ("SELECT count(*) AS n FROM Clicks GROUP BY TUMBLE(t, 60) LIMIT 3", "expected ORDER BY too", "LIMIT"),
-        ("SELECT count(*) FROM Clicks A, Clicks B GROUP BY TUMBLE(A.t, 60)", "a join with a window", "Clicks B"),
+        (
+            "SELECT count(*) FROM Clicks A, Clicks B GROUP BY TUMBLE(A.t, 60)",
+            "each stream has its own, in FROM",
+            "Clicks B",
+        ),
+        ("SELECT A.ms FROM TUMBLE(Clicks, t, 60) A, Clicks B", "Clicks is a stream; where windows", "Clicks B"),
+        (
+            "SELECT A.ms FROM TUMBLE(Clicks, t, 60) A JOIN TUMBLE(Clicks, t, 60) B ON A.user = B.user",
+            "add AND A.window_start = B.window_start",
+            "Clicks, t, 60) B",
+        ),
+        (
+            "SELECT A.ms FROM TUMBLE(Clicks, t, 60) A JOIN TUMBLE(Clicks, t, 9) B ON A.window_start = B.window_start",
+            "differ in length",
+            "Clicks, t, 9",
+        ),
+        ("SELECT count(*) FROM TUMBLE(Clicks, t, 60) GROUP BY user", "add window_start to GROUP BY", "TUMBLE"),
+        ("SELECT ms FROM HOP(Clicks, t, 60, 60)", "HOP and SESSION stand in GROUP BY", "HOP"),
+        ("SELECT ms FROM TUMBLE(Clicks, ms, 60)", "expected the time of Clicks, t", "ms, 60"),
+        ("SELECT ms FROM TUMBLE(Clicks, 60)", "expected TUMBLE(stream, time, every)", "TUMBLE"),
+        ("SELECT ms FROM TUMBLE(Clicks, t, 60) GPAC-kNN (1, 0, 0)", "has no column for", "GPAC"),
     ],
 )
 def test_mistakes_are_shown_at_their_place(text: str, said: str, under: str) -> None:

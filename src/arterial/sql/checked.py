@@ -72,7 +72,7 @@ class Checked:
     items: tuple[Column, ...]
     distinct: bool
     order: str | None = None
-    """The column of the answer that each window's rows are ordered by."""
+    """The column of the answer that rows are ordered by."""
 
 
 def check_query(query: Query, catalog: Catalog) -> Checked:
@@ -80,11 +80,13 @@ def check_query(query: Query, catalog: Catalog) -> Checked:
     names = look_up(query, catalog)
     _check_times(query, names)
     objects = _objects(query, names)
-    _check_window(query, names)
+    _check_window(query, names, objects)
     conditions = tuple(_condition(names, part) for part in query.conditions)
-    grouping = _Grouping(names)
+    _check_same_window(query, names, conditions)
+    grouping = _Grouping(names, objects)
     items = grouping.read()
     having = grouping.having()
+    _check_grouped_by_window(query, names, grouping)
     _use_roles(query, names, objects)
     return Checked(
         query=query,
@@ -123,26 +125,36 @@ def _check_times(query: Query, names: Names) -> None:
             )
 
 
-def _check_window(query: Query, names: Names) -> None:
-    """A window is over all rows of one stream."""
-    window = query.window
-    if window is None:
+def _check_window(query: Query, names: Names, objects: int) -> None:
+    """A window is over all rows of a stream."""
+    if not query.windowed:
         return
-    if len(names.relations) > 1:
-        raise SqlError(
-            "a window is over one stream; a join with a window is not supported", query.text, names.relations[1].place
-        )
+    window = query.window
+    windows = [one.window for one in query.relations if one.window is not None]
+    if window is not None and windows:
+        raise SqlError("the windows stand in FROM already; group by window_start", query.text, window.place)
+    for at, one in enumerate(names.relations):
+        if isinstance(one.entry, StreamEntry) and one.every is None and (windows or at != objects):
+            raise SqlError(
+                f"{one.name} is a stream; where windows are joined, each stream has its own, in FROM: "
+                f"TUMBLE({one.name}, {one.entry.time}, …)",
+                query.text,
+                one.place,
+            )
+    first = window or windows[0]
     if query.distinct:
-        raise SqlError("DISTINCT and a window cannot stand together; group by the columns", query.text, window.place)
+        raise SqlError("DISTINCT and a window cannot stand together; group by the columns", query.text, first.place)
     clause = query.inside or query.nearest
     if clause is not None:
         raise SqlError("a GPAC clause and a window cannot stand together", query.text, clause.place)
-    entry = names.relations[0].entry
+    if window is None:
+        return
+    entry = names.relations[objects].entry
     assert isinstance(entry, StreamEntry)
     bound = names.bind(window.time)
     place = place_of_part(window.time, query.text, window.place)
-    if not isinstance(bound, exp.Column) or bound.name != names.use(0, entry.time).name:
-        raise SqlError(f"expected the time of {names.relations[0].name}, {entry.time}", query.text, place)
+    if not isinstance(bound, exp.Column) or bound.name != names.use(objects, entry.time).name:
+        raise SqlError(f"expected the time of {names.relations[objects].name}, {entry.time}", query.text, place)
     for duration, what in zip(window.durations, WINDOWS[window.kind], strict=True):
         try:
             units(duration, entry.schema[entry.time], what)
@@ -152,6 +164,32 @@ def _check_window(query: Query, names: Names) -> None:
         every, over = (units(one, entry.schema[entry.time], "") for one in window.durations)
         if over < every:
             raise SqlError("HOP(time, every, over): over must be at least every", query.text, window.place)
+
+
+def _check_same_window(query: Query, names: Names, conditions: Iterable[Condition]) -> None:
+    """Streams in windows are joined within a window: the query says so, as it says all that must be equal."""
+    inside = [at for at, one in enumerate(names.relations) if one.every is not None]
+    joined = inside[:1]
+    for at in inside[1:]:
+        one, first = names.relations[at], names.relations[inside[0]]
+        if one.every != first.every:
+            raise SqlError(f"the windows of {first.alias} and {one.alias} differ in length", query.text, one.place)
+        pairs = [{names.use(other, "window_start").name, names.use(at, "window_start").name} for other in joined]
+        if not any(condition.equal and set(condition.equal) in pairs for condition in conditions):
+            raise SqlError(
+                f"rows are joined within a window; add AND {first.alias}.window_start = {one.alias}.window_start",
+                query.text,
+                one.place,
+            )
+        joined.append(at)
+
+
+def _check_grouped_by_window(query: Query, names: Names, grouping: _Grouping) -> None:
+    """Aggregates of rows in windows are those of each window."""
+    starts = [names.use(at, "window_start").name for at, one in enumerate(names.relations) if one.every is not None]
+    if starts and grouping.grouped and not any(one.name in starts for one in grouping.groups.values()):
+        place = next(one.window.place for one in query.relations if one.window is not None)
+        raise SqlError("an aggregate is one of each window; add window_start to GROUP BY", query.text, place)
 
 
 def _objects(query: Query, names: Names) -> int:
@@ -264,8 +302,9 @@ def _condition(names: Names, part: exp.Expression) -> Condition:
 class _Grouping:
     """SELECT, GROUP BY and HAVING: aggregates and groups become columns, which the rest is computed of."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, objects: int) -> None:
         self.names, self.query = names, names.query
+        self.objects = objects
         self.groups: dict[str, Column] = {}
         self.aggregates: dict[str, Column] = {}
         parts = [item.expression for item in self.query.items] + [self.query.having]
@@ -314,7 +353,7 @@ class _Grouping:
         raise SqlError("ORDER BY takes a column of the answer; add it to SELECT", self.query.text, order.place)
 
     def _clock(self) -> Type:
-        entry = self.names.relations[0].entry
+        entry = self.names.relations[self.objects].entry
         assert isinstance(entry, StreamEntry)
         return entry.schema[entry.time]
 
@@ -323,11 +362,12 @@ class _Grouping:
         window = self.query.window
         if window is None:
             return part
-        entry = self.names.relations[0].entry
+        entry = self.names.relations[self.objects].entry
         assert isinstance(entry, StreamEntry)
         size = units(window.durations[-1], self._clock(), "")
         more = f" + INTERVAL '{size} microseconds'" if self._clock() is Type.TIMESTAMP else f" + {size}"
-        time = exp.column(entry.time, quoted=True).sql(dialect=Dialect)
+        alias = self.names.relations[self.objects].alias
+        time = exp.column(entry.time, table=alias, quoted=True).sql(dialect=Dialect)
         end = f"max({time})" if window.kind == "SESSION" else "window_start()"
         texts = {"window_start": "window_start()", "window_end": end + more}
 
@@ -393,7 +433,7 @@ class _Grouping:
     def _aggregate(self, part: exp.Expression, text: str, place: Place) -> str:
         if text not in self.aggregates:
             function = text.partition("(")[0].lower()
-            if function not in AGGREGATES and self.query.window is None:
+            if function not in AGGREGATES and not self.query.windowed:
                 raise SqlError(
                     f"the aggregate {text!r} cannot follow rows that leave; expected one of {', '.join(AGGREGATES)}",
                     self.query.text,

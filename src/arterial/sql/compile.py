@@ -7,7 +7,7 @@ from arterial.network.duration import Duration
 from arterial.sql.catalog import Catalog
 from arterial.sql.checked import check_query
 from arterial.sql.draw import Settings, draw
-from arterial.sql.parse import parse_query
+from arterial.sql.parse import parse_query, readable_depth
 
 
 def compile_sql(
@@ -30,4 +30,5 @@ def compile_sql(
     >>> [box.kind for box in net.value.boxes]
     ['source', 'map', 'latest', 'filter', 'gpac_knn', 'map', 'map', 'net', 'output']
     """
-    return draw(check_query(parse_query(text), catalog), name, Settings(timeout, lonlat, cache))
+    with readable_depth(text):
+        return draw(check_query(parse_query(text), catalog), name, Settings(timeout, lonlat, cache))

@@ -17,19 +17,21 @@ from sqlglot import exp
 
 from arterial.boxes.join import LEFT, RIGHT
 from arterial.drawing import Network, StreamHandle
-from arterial.moving.boxes.gpac import gpac_in, gpac_knn
-from arterial.network.duration import Duration
+from arterial.network.duration import Duration, as_duration
 from arterial.network.expression.parser import Dialect, parse
 from arterial.network.expression.tree import reads
 from arterial.network.schema import Field, Schema, Type
 from arterial.sql.catalog import StreamEntry
 from arterial.sql.checked import Checked, Condition
-from arterial.sql.names import Relation, Used
+from arterial.sql.names import BOUNDS, Relation, Used
 from arterial.sql.query import Inside, Nearest, NearestToMoving, Region, Window
 
 ANSWER = "answer"
 LOADED = "loaded"
 """The column that a table's source has beside its own: when its rows are there, before all else."""
+
+_FOREVER = 10**12
+"""Seconds for which the rows of a table can be joined."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ class _Drawing:
         self.schema = Schema(tuple(Field(used.name, used.type) for used in checked.used))
 
     def draw(self) -> Network:
-        if self.checked.query.window is not None:
-            return self._draw_windows(self.checked.query.window)
+        if self.checked.query.windowed:
+            return self._draw_windows()
         nearest = self.checked.nearest
         stream = self._candidates() if nearest is None else self._nearest(nearest)
         stream = self._matched(stream, "join")
@@ -90,40 +92,126 @@ class _Drawing:
             stream = self._grouped(stream)
         items = {item.name: item.text for item in self.checked.items}
         stream = stream.map("select", items, keep=[self.time])
-        stream = stream.distinct("distinct") if self.checked.distinct else stream.net("net")
+        order = self.checked.query.order
+        if order is not None and self.checked.order is not None:
+            stream = stream.distinct("distinct") if self.checked.distinct else stream
+            stream = stream.leaders("first", order.limit, _quoted(self.checked.order), ascending=not order.descending)
+        else:
+            stream = stream.distinct("distinct") if self.checked.distinct else stream.net("net")
         stream.output(ANSWER)
         return self.net
 
-    def _draw_windows(self, window: Window) -> Network:
-        """All rows of the stream, in windows; a row of the answer comes when its window closes, and stays."""
+    def _draw_windows(self) -> Network:
+        """All rows of the streams, in windows; a row of the answer comes when its window closes, and stays."""
         checked = self.checked
-        stream = self._where(self._reports(), checked.objects)
+        window, every = checked.query.window, self.objects.every
+        stream = self._paired(self._where(self._reports(), checked.objects))
+        if checked.grouped:
+            stream = self._windows(stream, window, every)
+        items = {item.name: item.text for item in checked.items}
+        stream = stream.map("select", items, keep=[self.time])
+        order = checked.query.order
+        if order is not None and checked.order is not None:
+            # A window's rows come at its last instant; pairs of rows come one by one.
+            length = self._instant() if checked.grouped or every is None else as_duration(every, self.clock)
+            by, rank = _quoted(checked.order), self._free("rank")
+            stream = stream.top("first", order.limit, by, length, ascending=not order.descending, rank=rank)
+            stream = stream.map("listed", keep=[self.time, *items])
+        stream.net("net").output(ANSWER)
+        return self.net
+
+    def _instant(self) -> Duration:
+        return "1 us" if self.clock is Type.TIMESTAMP else 1
+
+    def _windows(self, stream: StreamHandle, window: Window | None, every: int | None) -> StreamHandle:
+        """The groups and aggregates of each window."""
+        checked = self.checked
         computed = {one.name: one.text for one in checked.groups if one.text != _quoted(one.name)}
         stream = stream.map("groups", computed) if computed else stream
         grouped = stream.group_by(*(one.name for one in checked.groups), name="group_by")
         values = {one.name: one.text for one in checked.aggregates} or {self._free("rows"): "count(*)"}
-        if window.kind == "TUMBLE":
+        if window is None:
+            assert every is not None
+            stream = grouped.tumble("window", values, every=as_duration(every, self.clock))
+        elif window.kind == "TUMBLE":
             stream = grouped.tumble("window", values, every=window.durations[0])
         elif window.kind == "HOP":
             stream = grouped.slide("window", values, every=window.durations[0], over=window.durations[1])
         else:
             stream = grouped.session("window", values, gap=window.durations[0])
         stream = stream.group_by(name="all_groups")
-        stream = stream if checked.having is None else stream.filter("having", checked.having)
-        items = {item.name: item.text for item in checked.items}
-        stream = stream.map("select", items, keep=[self.time])
-        order = checked.query.order
-        if order is not None and checked.order is not None:
-            instant = "1 us" if self.clock is Type.TIMESTAMP else 1
-            by, rank = _quoted(checked.order), self._free("rank")
-            stream = stream.top("first", order.limit, by, instant, ascending=not order.descending, rank=rank)
-            stream = stream.map("listed", keep=[self.time, *items])
-        stream.net("net").output(ANSWER)
-        return self.net
+        return stream if checked.having is None else stream.filter("having", checked.having)
+
+    def _paired(self, stream: StreamHandle) -> StreamHandle:
+        """The rows joined with those of other streams in the same window, and with tables.
+
+        What must be equal is the group of a Join, which then looks only at pairs of one group.
+        """
+        joined = {self.checked.objects}
+        for relation, one in enumerate(self.checked.relations):
+            if relation in joined:
+                continue
+            mine = {used.name for used in self._used(relation)}
+            keys: list[tuple[str, str]] = []
+            rest = []
+            for condition in self._between(relation, joined):
+                pair = self._key(condition, mine)
+                if pair is None:
+                    rest.append(f"({_sided(condition.text, mine)})")
+                else:
+                    keys.append(pair)
+            names = [self._free(f"key_{number}") for number in range(1, len(keys) + 1)]
+            sides = []
+            for side, texts in (
+                (stream, [left for left, _ in keys]),
+                (self._where(self._columns(relation), relation), [right for _, right in keys]),
+            ):
+                label = self._box_name(one, "keys")
+                if names:
+                    given = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in names)
+                    side = side.map(label, dict(zip(names, texts, strict=True)))
+                    side = side.filter(f"{label}_given", given)
+                sides.append(side.group_by(*names, name=self._box_name(one, "by_keys")))
+            # A table is there before the first row, and no row waits for what a table may still bring.
+            within, after = (_FOREVER, 0) if one.every is None else (as_duration(one.every, self.clock), None)
+            when = self._free("paired")
+            on = " AND ".join(rest) or None
+            name = self._box_name(one, "join")
+            stream = sides[0].join(name, sides[1], within=within, on=on, time=when, after=after)
+            stream = stream.group_by(name=self._box_name(one, "joined"))
+            joined.add(relation)
+            kept = [used.name for used in self.checked.used if used.relation in joined]
+            stream = stream.map(
+                self._box_name(one, "pairs"), {self.time: _quoted(when)}, keep=kept, time_column=self.time
+            )
+        return stream
+
+    def _between(self, relation: int, joined: set[int]) -> list[Condition]:
+        """The conditions that can be tried once a relation is joined with others."""
+        return [
+            condition
+            for condition in self.checked.conditions
+            if relation in condition.relations
+            and condition.relations <= joined | {relation}
+            and condition.relations != {relation}
+        ]
+
+    def _key(self, condition: Condition, right: set[str]) -> tuple[str, str] | None:
+        """The expressions of both sides whose values an equality compares; None if their types differ too much."""
+        if condition.equal is None:
+            return None
+        a, b = condition.equal if condition.equal[1] in right else condition.equal[::-1]
+        kinds = self.schema[a], self.schema[b]
+        if kinds[0] is kinds[1]:
+            return _quoted(a), _quoted(b)
+        if all(kind.is_integer for kind in kinds):
+            return f"cast({_quoted(a)} as int64)", f"cast({_quoted(b)} as int64)"
+        return None
 
     def _free(self, name: str) -> str:
         """A name that no column of the answer has."""
-        taken = {one.name.lower() for one in (*self.checked.items, *self.checked.groups)} | {self.time.lower()}
+        taken = {one.name.lower() for one in (*self.checked.items, *self.checked.groups)}
+        taken |= {self.time.lower(), *(used.name.lower() for used in self.checked.used)}
         while name.lower() in taken:
             name += "_"
         return name
@@ -133,15 +221,26 @@ class _Drawing:
         one = self.checked.relations[relation]
         if one.name not in self.sources:
             if isinstance(one.entry, StreamEntry):
-                made = self.net.source(one.name, one.entry.schema, one.entry.time)
+                made = self.net.source(one.name, _without_bounds(one), one.entry.time)
             else:
                 schema = table_schema(one.entry.schema, self.clock)
                 made = self.net.source(one.name, schema, loaded_column(one.entry.schema))
             self.sources[one.name] = made
         time = one.entry.time if isinstance(one.entry, StreamEntry) else loaded_column(one.entry.schema)
-        columns = {self.time: _quoted(time)} | {used.name: _quoted(used.column) for used in self._used(relation)}
+        columns = {self.time: _quoted(time)}
+        for used in self._used(relation):
+            bound = one.every is not None and used.column in BOUNDS
+            columns[used.name] = self._bound(time, one.every, used.column) if bound else _quoted(used.column)
         stream = self.sources[one.name]
         return stream.map(self._box_name(one, "columns"), columns, keep=[], time_column=self.time)
+
+    def _bound(self, time: str, every: int | None, column: str) -> str:
+        """The begin of a row's window, or its end, as an expression."""
+        assert every is not None
+        after = every if column == "window_end" else 0
+        if self.clock is not Type.TIMESTAMP:
+            return f"{_quoted(time)} // {every} * {every} + {after}"
+        return f"cast(({_quoted(time)} - timestamp '1970-01-01') // {every} * {every} + {after} as timestamp)"
 
     def _box_name(self, relation: Relation, what: str) -> str:
         return self.net.free_name(re.sub(r"\W", "_", f"{relation.alias}_{what}"))
@@ -172,6 +271,8 @@ class _Drawing:
         return self.everybody
 
     def _inside(self, inside: Inside, moves: bool) -> StreamHandle:
+        from arterial.moving.boxes.gpac import gpac_in  # only where it is asked for: it takes a while to load
+
         where: dict[str, Any]
         if isinstance(inside, Region):
             where = {"region": (inside.x1, inside.y1, inside.x2, inside.y2)}
@@ -189,6 +290,8 @@ class _Drawing:
 
     def _nearest(self, nearest: Nearest) -> StreamHandle:
         """The k nearest of the objects that qualify: that have a match in every other relation."""
+        from arterial.moving.boxes.gpac import gpac_knn
+
         own = [one for one in self.checked.conditions if one.relations <= {self.checked.objects}]
         others = len(self.checked.relations) > 1
         plain = self.checked.inside is None and not own and not others
@@ -263,13 +366,7 @@ class _Drawing:
         joined = {self.checked.objects}
         for relation, one in enumerate(self.checked.relations):
             if relation not in joined:
-                conditions = [
-                    condition
-                    for condition in self.checked.conditions
-                    if relation in condition.relations
-                    and condition.relations <= joined | {relation}
-                    and condition.relations != {relation}
-                ]
+                conditions = self._between(relation, joined)
                 mine = {used.name for used in self._used(relation)}
                 on = " AND ".join(f"({_sided(condition.text, mine)})" for condition in conditions)
                 stream = stream.match(self._box_name(one, prefix), self._other(relation), on=on or None)
@@ -285,6 +382,12 @@ class _Drawing:
         values = {one.name: one.text for one in checked.aggregates}
         stream = grouped.aggregate("aggregate", values).group_by(name="all_groups")
         return stream if checked.having is None else stream.filter("having", checked.having)
+
+
+def _without_bounds(relation: Relation) -> Schema:
+    """The columns that the source of a stream has."""
+    fields = relation.entry.schema.fields
+    return Schema(fields if relation.every is None else fields[: -len(BOUNDS)])
 
 
 def _quoted(name: str) -> str:

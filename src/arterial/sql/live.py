@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from arterial.network.train import BEGIN, END, Train
 from arterial.sql.catalog import StreamEntry
 from arterial.sql.draw import ANSWER, loaded_column
 from arterial.sql.reading import MICROSECONDS, Input, as_fractions
+from arterial.sql.standard_input import MoreRows, merge_steps
 from arterial.storage.place import put_if_absent
 
 TRAIN_SIZE = 20_000
@@ -82,8 +83,11 @@ def run_here(
     *,
     train_size: int = TRAIN_SIZE,
     speed: float | None = None,
+    more: Mapping[str, MoreRows] | None = None,
 ) -> Answer:
     """Run a query in this process until its inputs end; `speed` is how many times faster than real time.
+
+    `more` has what is still to come of an input: its rows are taken as they come.
 
     Time ends with the last report: what would happen later if nothing came, such as silence, is not reported.
     """
@@ -94,7 +98,12 @@ def run_here(
     unit = MICROSECONDS if answer.stream.schema[answer.stream.time] is Type.TIMESTAMP else 1
     started = time.monotonic()
     first: int | None = None
-    for through, step in _steps(rows, times, 1 if speed else train_size):
+    parts: Iterable[tuple[Mapping[str, pl.DataFrame], int | None]] = [(rows, None)]
+    if more:
+        ((name, comes),) = more.items()
+        parts = merge_steps(rows, times, name, comes)
+    size = 1 if speed else train_size
+    for through, step in (made for part, end in parts for made in _steps(part, times, size, end)):
         first = through if first is None else first
         if speed:
             time.sleep(max(0.0, (through - first) / unit / speed - (time.monotonic() - started)))
@@ -113,7 +122,7 @@ def run_here(
 
 def has_windows(network: NetworkValue) -> bool:
     """Whether a query is over windows, whose last ones close when the input ends."""
-    return any(box.kind in ("tumble", "slide", "session") for box in network.boxes)
+    return any(box.windowed for box in network.boxes)
 
 
 def sources_for_spark(network: NetworkValue, inputs: Mapping[str, Input], folder: Path) -> dict[str, FileSource]:
@@ -222,9 +231,12 @@ def _instants(times: pl.Series) -> Any:
 
 
 def _steps(
-    rows: Mapping[str, pl.DataFrame], times: Mapping[str, str], size: int
+    rows: Mapping[str, pl.DataFrame], times: Mapping[str, str], size: int, through_all: int | None = None
 ) -> Iterator[tuple[int, dict[str, Train]]]:
-    """Trains that end where an instant does, each with about so many tuples of all sources together."""
+    """Trains that end where an instant does, each with about so many tuples of all sources together.
+
+    `through_all` is the time up to which these rows are complete, if that is later than the last of them.
+    """
     instants = {name: _instants(frame[times[name]]) for name, frame in rows.items()}
     every, counts = np.unique(np.concatenate([np.empty(0, np.int64), *instants.values()]), return_counts=True)
     at, begins = 0, dict.fromkeys(rows, 0)
@@ -233,6 +245,8 @@ def _steps(
         done = int(sums[at - 1]) if at else 0
         to = max(at + 1, int(np.searchsorted(sums, done + size, side="right")))
         through = int(every[to - 1])
+        if to == len(every) and through_all is not None:
+            through = max(through, through_all)
         step = {}
         for name, frame in rows.items():
             end = int(np.searchsorted(instants[name], through, side="right"))

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
 
 from arterial.errors import NetworkError, near
+from arterial.network.duration import units
 from arterial.network.expression.parser import Dialect, parse
 from arterial.network.expression.tree import Tree
 from arterial.network.schema import Field, Schema, Type
 from arterial.sql.catalog import Catalog, StreamEntry, TableEntry
 from arterial.sql.mistake import Place, SqlError
 from arterial.sql.parse import place_of_part
-from arterial.sql.query import From, Query
+from arterial.sql.query import From, Query, Window
 
 SIGN = "sign"
+BOUNDS = ("window_start", "window_end")
+"""The columns that TUMBLE(…) in FROM adds to those of its stream."""
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.Like)
 
 
@@ -29,6 +32,8 @@ class Relation:
     name: str
     entry: StreamEntry | TableEntry
     place: Place
+    every: int | None = None
+    """The length of its windows in units of its time, if FROM has it as TUMBLE(…)."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +225,34 @@ def _entry(query: Query, wanted: From, catalog: Catalog) -> Relation:
                 wanted.place,
             )
         name = alike[0]
-    return Relation(wanted.alias, name, catalog.entries[name], wanted.place)
+    entry = catalog.entries[name]
+    if wanted.window is None:
+        return Relation(wanted.alias, name, entry, wanted.place)
+    return _in_windows(Relation(wanted.alias, name, entry, wanted.place), wanted.window, query)
+
+
+def _in_windows(relation: Relation, window: Window, query: Query) -> Relation:
+    """A stream whose rows have the bounds of their window."""
+    entry = relation.entry
+    if not isinstance(entry, StreamEntry):
+        raise SqlError(
+            f"{relation.name} is a table, which has no time; join it without a window", query.text, relation.place
+        )
+    time = window.time
+    place = place_of_part(time, query.text, window.place)
+    if not isinstance(time, exp.Column) or _find(entry.schema, time.name, False) != entry.time:
+        raise SqlError(f"expected the time of {relation.name}, {entry.time}", query.text, place)
+    for name in BOUNDS:
+        if name in _lower(entry.schema):
+            raise SqlError(f"{relation.name} has a column {name!r} of its own; rename it", query.text, relation.place)
+    kind = entry.schema[entry.time]
+    try:
+        every = units(window.durations[0], kind, "every")
+    except NetworkError as mistake:
+        raise SqlError(str(mistake), query.text, window.place) from None
+    bounds = (Field(name, kind if kind is Type.TIMESTAMP else Type.INT64) for name in BOUNDS)
+    entry = replace(entry, schema=Schema((*entry.schema.fields, *bounds)))
+    return replace(relation, entry=entry, every=every)
 
 
 def _find(schema: Schema, name: str, quoted: bool) -> str | None:

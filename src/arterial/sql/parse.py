@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -34,13 +35,26 @@ def parse_query(text: str) -> Query:
     >>> query.inside.what
     Region(x1=0.0, y1=10.0, x2=10.0, y2=0.0)
     """
+    with readable_depth(text):
+        return _query(text)
+
+
+@contextmanager
+def readable_depth(text: str) -> Iterator[None]:
+    """A query that is nested deeper than Python can follow is a mistake in its text."""
+    try:
+        yield
+    except RecursionError:
+        raise SqlError("the query is nested too deep", text, NOWHERE) from None
+
+
+def _query(text: str) -> Query:
     typed = plain(text)
     cut = cut_clauses(typed, text)
     tokens = tokenize(cut.rest, text)
     if tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
-    windowed = _has_window(tokens)
-    _check_form(tokens, text, windowed)
+    _check_form(tokens, text)
     begin = next(token.start for token in tokens if token.token_type == TokenType.FROM)
     for clause in (cut.inside, cut.nearest):
         if clause is not None and clause.place.start < begin:
@@ -76,8 +90,6 @@ def place_of_part(part: Any, text: str, default: Place = NOWHERE) -> Place:
 
 
 _FOREIGN = {
-    TokenType.ORDER_BY: "ORDER BY without a window: an answer is a set that changes; group by TUMBLE, HOP or SESSION",
-    TokenType.LIMIT: "LIMIT without a window; to keep the nearest few, write GPAC-kNN (k, x, y)",
     TokenType.OFFSET: "OFFSET",
     TokenType.WITH: "WITH",
     TokenType.UNION: "UNION",
@@ -101,12 +113,6 @@ _SESSION = "_ESSION"
 """SESSION as sqlglot gets it, of the same length, since the word is a keyword to it."""
 
 
-def _has_window(tokens: list[Token]) -> bool:
-    return any(
-        token.text.upper() in WINDOWS and after.token_type == TokenType.L_PAREN for token, after in pairwise(tokens)
-    )
-
-
 def _without_keyword(rest: str, tokens: list[Token]) -> str:
     for token, after in pairwise(tokens):
         if token.text.upper() == "SESSION" and after.token_type == TokenType.L_PAREN:
@@ -114,7 +120,7 @@ def _without_keyword(rest: str, tokens: list[Token]) -> str:
     return rest
 
 
-def _check_form(tokens: list[Token], text: str, windowed: bool) -> None:
+def _check_form(tokens: list[Token], text: str) -> None:
     if not tokens:
         raise SqlError(f"the query is empty; expected {FORM}", text, Place(0, 1))
     first = tokens[0]
@@ -126,8 +132,6 @@ def _check_form(tokens: list[Token], text: str, windowed: bool) -> None:
         if token.token_type == TokenType.SELECT:
             raise SqlError("a query inside a query is not supported", text, place_of(token))
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):
-        if windowed and token.token_type in (TokenType.ORDER_BY, TokenType.LIMIT):
-            continue
         if token.token_type in _FOREIGN and not (after and after.token_type == TokenType.L_PAREN):
             raise SqlError(f"a continuous query does not support {_FOREIGN[token.token_type]}", text, place_of(token))
     if not any(token.token_type == TokenType.FROM for token in tokens):
@@ -204,17 +208,39 @@ class _Reader:
         relations: list[From] = []
         for table in tables:
             place = place_of_part(table, self.text, default)
+            if isinstance(table, exp.Table) and _window_word(table.this) is not None:
+                relations.append(self._windowed(table, relations))
+                continue
             if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or table.db:
                 raise SqlError("expected the name of a stream or table", self.text, place)
             if table.args.get("joins"):
                 raise SqlError("expected the name of a stream or table, without brackets", self.text, place)
-            named = From(table.name, table.alias or table.name, place)
-            if any(named.alias.lower() == other.alias.lower() for other in relations):
-                raise SqlError(
-                    f"two streams are called {named.alias!r}; give one another name: {named.name} A", self.text, place
-                )
-            relations.append(named)
+            relations.append(self._named(From(table.name, table.alias or table.name, place), relations))
         return tuple(relations)
+
+    def _named(self, named: From, others: list[From]) -> From:
+        """A relation, if no other has its name."""
+        if any(named.alias.lower() == other.alias.lower() for other in others):
+            raise SqlError(
+                f"two streams are called {named.alias!r}; give one another name: {named.name} A", self.text, named.place
+            )
+        return named
+
+    def _windowed(self, table: exp.Table, others: list[From]) -> From:
+        """`TUMBLE(stream, time, every) alias`."""
+        call = table.this
+        nth = sum(one.window is not None for one in others)
+        words = [place_of(token) for token in self.tokens if token.text.upper() in WINDOWS]
+        place = words[nth] if nth < len(words) else self._keyword(TokenType.FROM)
+        if _window_word(call) != "TUMBLE":
+            said = "in FROM stands TUMBLE(stream, time, every); HOP and SESSION stand in GROUP BY"
+            raise SqlError(said, self.text, place)
+        if len(call.expressions) != 3 or not isinstance(call.expressions[0], exp.Column) or call.expressions[0].table:
+            raise SqlError("in FROM expected TUMBLE(stream, time, every)", self.text, place)
+        name = call.expressions[0].name
+        window = Window("TUMBLE", call.expressions[1], (self._duration(call.expressions[2], place),), place)
+        where = place_of_part(call.expressions[0], self.text, place)
+        return self._named(From(name, table.alias or name, where, window), others)
 
     def conditions(self) -> tuple[exp.Expression, ...]:
         found: list[exp.Expression] = []
@@ -241,8 +267,8 @@ class _Reader:
         group = self.select.args.get("group")
         found = [part for part in (group.expressions if group else ()) if _window_word(part) is not None]
         for part in self.select.find_all(exp.Anonymous):
-            if _window_word(part) is not None and part not in found:
-                raise SqlError("a window stands in GROUP BY", self.text, self._word_of(part))
+            if _window_word(part) is not None and part not in found and not isinstance(part.parent, exp.Table):
+                raise SqlError("a window stands in GROUP BY, or in FROM", self.text, self._word_of(part))
         if not found:
             return None
         if len(found) > 1:

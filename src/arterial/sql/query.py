@@ -66,15 +66,6 @@ class Clause:
 
 
 @dataclass(frozen=True)
-class From:
-    """A stream or table of FROM, and the name that the rest of the query calls it by."""
-
-    name: str
-    alias: str
-    place: Place
-
-
-@dataclass(frozen=True)
 class Item:
     """What SELECT lists: an expression, and its name if it was given one with AS."""
 
@@ -85,7 +76,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Window:
-    """`TUMBLE(time, every)`, `HOP(time, every, over)` or `SESSION(time, gap)` in GROUP BY."""
+    """`TUMBLE(time, every)`, `HOP(time, every, over)` or `SESSION(time, gap)` in GROUP BY; a TUMBLE in FROM."""
 
     kind: str
     time: exp.Expression
@@ -94,8 +85,21 @@ class Window:
 
 
 @dataclass(frozen=True)
+class From:
+    """A stream or table of FROM, and the name that the rest of the query calls it by.
+
+    With a window, `TUMBLE(name, time, every)`, its rows have `window_start` and `window_end` too.
+    """
+
+    name: str
+    alias: str
+    place: Place
+    window: Window | None = None
+
+
+@dataclass(frozen=True)
 class Order:
-    """`ORDER BY expression [DESC] LIMIT k`: the first k rows of each window."""
+    """`ORDER BY expression [DESC] LIMIT k`: the first k rows of each window, or of all at each instant."""
 
     expression: exp.Expression
     descending: bool
@@ -122,3 +126,8 @@ class Query:
     nearest: Clause | None
     window: Window | None = None
     order: Order | None = None
+
+    @property
+    def windowed(self) -> bool:
+        """Whether it has windows, in GROUP BY or in FROM."""
+        return self.window is not None or any(one.window is not None for one in self.relations)

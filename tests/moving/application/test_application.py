@@ -55,6 +55,7 @@ def test_the_updates_are_the_same(tmp_path: Path, seed: int, train_size: int) ->
     compare(tmp_path, QueryOptions(space, timeout=[None, 3.0, 4.5][seed % 3]), train_size)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(2))
 def test_so_they_are_with_a_smaller_cache(tmp_path: Path, seed: int) -> None:
     write_world(tmp_path / "events.csv", seed)

@@ -73,14 +73,17 @@ def drawn(query: str, *, is_signed: bool = False, **options: Any) -> Network:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize("options", [{}, {"timeout": 5}, {"moves": True, "timeout": 3}])
+@pytest.mark.parametrize(
+    "options",
+    [{"timeout": 5}, *(pytest.param(o, marks=pytest.mark.thorough) for o in ({}, {"moves": True, "timeout": 3}))],
+)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_on_reports(query: str, options: dict[str, Any], seed: int) -> None:
     check_network(drawn(query, **options), {"s": reports(seed)}, trains=20, seed=seed)
 
 
 @pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize("moves", [pytest.param(False, marks=pytest.mark.thorough), True])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_on_signed_streams(query: str, moves: bool, seed: int) -> None:
     net = drawn(query, is_signed=True, moves=moves)
@@ -109,6 +112,7 @@ def test_on_longitude_and_latitude(query: str) -> None:
         check_network(drawn(query, lonlat=True), {"s": reports(seed)}, trains=10, seed=seed)
 
 
+@pytest.mark.thorough
 def test_with_a_smaller_cache_it_is_the_same_in_any_cut() -> None:
     rows = reports(3, 200)
     net = Network("n")
@@ -135,6 +139,7 @@ def test_a_member_is_told_again_only_where_an_attribute_changes() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_texts_as_ids() -> None:
     net = Network("n")
     columns = COLUMNS | {"object": str}

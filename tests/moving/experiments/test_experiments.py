@@ -6,7 +6,7 @@ import pytest
 
 from arterial.moving.experiments import Results, Scale, experiments_page, run_experiments
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

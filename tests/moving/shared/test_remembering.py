@@ -25,6 +25,7 @@ def test_the_conservative_cache_is_exact_after_warm_up(period: int, longest_step
             assert follower.holds(engine.answers())
 
 
+@pytest.mark.thorough
 def test_a_smaller_cache_is_less_exact_and_says_so() -> None:
     wrong, accuracy = {}, {}
     for cache in (100, 25, 0):

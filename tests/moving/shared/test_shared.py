@@ -24,6 +24,7 @@ from arterial.moving.queries.space import Space
 from arterial.moving.shared.shared import SharedExecution
 from tests.moving.feeding import Follower, feed
 from tests.moving.worlds import World, random_world
+from tests.seeds import seeds
 
 small = st.integers(-3, 3).map(float)
 who = st.sampled_from([1, 2, 3, 10, -4, "a", "b"])
@@ -74,7 +75,7 @@ def test_small_worlds(world: World, timeout: float | None, forget: bool) -> None
     check(world, timeout=timeout, forget=forget)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12, quick=3))
 @pytest.mark.parametrize("space", Space)
 @pytest.mark.parametrize("timeout", [None, 3.0])
 def test_random_worlds(seed: int, space: Space, timeout: float | None) -> None:

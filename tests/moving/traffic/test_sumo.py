@@ -18,6 +18,7 @@ has_sumo = pytest.mark.skipif(
 )
 
 
+@pytest.mark.thorough
 @has_sumo
 def test_vehicles_report_every_second(tmp_path: Path) -> None:
     out = tmp_path / "events.csv"

@@ -18,6 +18,7 @@ def test_a_city_hangs_together_and_has_all_classes_of_road() -> None:
             assert routes[place, junction] == -1
 
 
+@pytest.mark.thorough
 def test_routes_are_the_fastest_there_are() -> None:
     city = make_city(3, kilometres=2, places=3)
     roads, junctions = city.roads, len(city.x)

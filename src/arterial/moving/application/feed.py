@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from arterial.connectors.pace import Pace
-from arterial.connectors.source import Ask, Part, Progress, Source
+from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.moving.application.prepare import OBJECTS, Prepared
 from arterial.network.train import BEGIN, END
 
@@ -66,3 +66,10 @@ class EventFeed(Source):
         rows, at = begins[0 if self.which == OBJECTS else 1], progress.position["instant"]
         due = int(np.searchsorted(instants, self.pace.last_due(now), "right"))
         return int(rows[max(due, at)] - rows[at])
+
+    def waited(self, span: Span, now: float) -> float:
+        """How long ago the first instant of a step was due, where they are paced."""
+        at = span.before.position["instant"]
+        if self.pace.runs_freely or span.after.position["instant"] <= at or not self.pace.started:
+            return 0.0
+        return max(0.0, now - self.pace.due(float(self.events.index()[0][at])))

@@ -28,6 +28,7 @@ from arterial.moving.queries.query_columns import QUERY_SCHEMA, row_of
 from arterial.moving.queries.space import Space
 from arterial.moving.shared.state import slots_of
 from arterial.network.schema import Schema, Type
+from arterial.storage.damage import read_json
 from arterial.storage.place import draft_folder, remove_drafts, rename
 
 OBJECTS, QUERIES = "objects", "queries"
@@ -97,7 +98,7 @@ def prepare(
 
 def opened(folder: Path) -> Prepared:
     """The events that were made ready in a folder."""
-    return Prepared(folder, **json.loads((folder / ABOUT).read_text()))
+    return Prepared(folder, **read_json(folder / ABOUT))
 
 
 class _Reading:

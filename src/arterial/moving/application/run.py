@@ -7,7 +7,6 @@ events, the clock, the journal of the file of updates, and the settings that the
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -18,10 +17,11 @@ from arterial.connectors.pace import MAX, Pace, show_speed
 from arterial.connectors.sink import Sink
 from arterial.connectors.sinks.files import FileSink
 from arterial.engine.run.application import SETTINGS_FILE, WARM_UP_STEPS, Application, check_settings, write_json
-from arterial.engine.run.finished import start_over
+from arterial.engine.run.checkpoint.finished import start_over
+from arterial.engine.run.figures.status import STATUS_FILE, Status, read_status
 from arterial.engine.run.run import Run, Settings
 from arterial.engine.run.run import run as run_network
-from arterial.engine.run.status import RUN_FILE, Status, read_status
+from arterial.engine.run.watch.watchers import NOTHING, Watch
 from arterial.errors import DataError, RunError
 from arterial.moving.application.feed import EventFeed
 from arterial.moving.application.network import UPDATES, QueryOptions, moving_network
@@ -32,6 +32,7 @@ from arterial.moving.files.run import Summary
 from arterial.moving.shared.remembering import Uncertainty
 from arterial.moving.shared.warm import warm_kernels
 from arterial.storage.appended import AppendedFiles
+from arterial.storage.damage import read_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,6 +55,8 @@ class RunOptions:
     queries: QueryOptions
     speed: float = MAX
     train_size: int = TRAIN_SIZE
+    durable: bool = False
+    watch: Watch = NOTHING
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class MovingRun(Application):
             raise RunError(
                 f"{options.checkpoint} is the checkpoint of another kind of run. Give a new folder as --checkpoint."
             )
-        super().__init__(folder, options.checkpoint, settings, **_refusal(options))
+        super().__init__(folder, options.checkpoint, settings, durable=options.durable, **_refusal(options))
 
     def prepare(self) -> None:
         """Read the events, and compile what the queries need."""
@@ -118,7 +121,12 @@ class MovingRun(Application):
             {which: EventFeed(self.events, which, pace, warm_up) for which in (OBJECTS, QUERIES)},
             sinks,
             self.checkpoint,
-            Settings(shards=SHARDS, train_size=self.options.train_size),
+            Settings(
+                shards=SHARDS,
+                train_size=self.options.train_size,
+                durable=self.options.durable,
+                watch=self.options.watch,
+            ),
             spark=self._spark,
         )
 
@@ -170,7 +178,7 @@ def finished(options: RunOptions) -> JobSummary | None:
     if not (folder / SUMMARY).exists():
         return None
     check_settings(folder, _settings(options), **_refusal(options))
-    said = json.loads((folder / SUMMARY).read_text())
+    said = read_json(folder / SUMMARY)
     size = said.pop("bytes")
     if not options.out.is_file() or options.out.stat().st_size != size:
         raise RunError(
@@ -185,8 +193,8 @@ def finished_status(options: RunOptions) -> Status:
     status = read_status(options.checkpoint)
     if status is None:
         raise RunError(
-            f"{options.checkpoint / RUN_FILE}: the run is finished, but this file is missing; restore it from a copy, "
-            "or use --force to start over"
+            f"{options.checkpoint / STATUS_FILE}: the run is finished, but this file is missing; restore it from a "
+            "copy, or use --force to start over"
         )
     return status
 

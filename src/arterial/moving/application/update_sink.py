@@ -14,6 +14,8 @@ from arterial.connectors.pace import Pace
 from arterial.connectors.sink import Delivery
 from arterial.connectors.sinks.appended import AppendedSink
 from arterial.moving.files.update_file import time_text, write_updates
+from arterial.storage.damage import read_json
+from arterial.storage.place import put_in_place
 
 BIN = 0.01
 """Delays are counted in classes of so many seconds."""
@@ -54,13 +56,13 @@ class UpdateSink(AppendedSink):
         )
         said = {"born": delivery.born, "instants": instants, "counts": counts.tolist()}
         note = self.files.part(self.kind, delivery.step, delivery.slot).with_suffix(NOTE)
-        note.write_text(json.dumps(said))
+        put_in_place(note, json.dumps(said))
 
     def commit(self, step: int) -> None:
         """Append the updates of the step, and count how late they are, unless that was done before."""
         if step > self.files.step:
             for part in self.files.parts(step):
-                self._count_delays(**json.loads(part.with_suffix(NOTE).read_text()))
+                self._count_delays(**read_json(part.with_suffix(NOTE)))
         super().commit(step)
 
     def delay(self, share: float) -> float:

@@ -128,6 +128,8 @@ class Fences(Box):
 
     kind: ClassVar[str] = "fences"
     meaning: ClassVar[str] = "arterial.moving.boxes.fences_meaning:fences"
+    because: ClassVar[str] = "arterial.moving.boxes.causes:fences_because"
+    scope: ClassVar[str] = "arterial.moving.boxes.causes:fences_scope"
     instead: ClassVar[str] = "put it before the box that makes the signs"
     thinnable: ClassVar[frozenset[str]] = frozenset({IN})
 

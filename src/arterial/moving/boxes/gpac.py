@@ -148,6 +148,8 @@ class GpacBox(Box):
     fixed: tuple[str, ...] = ()
 
     meaning: ClassVar[str] = "arterial.moving.boxes.gpac_meaning:gpac"
+    because: ClassVar[str] = "arterial.moving.boxes.causes:gpac_because"
+    scope: ClassVar[str] = "arterial.moving.boxes.causes:all_so_far"
     takes_signed: ClassVar[bool] = True
     thinnable: ClassVar[frozenset[str]] = frozenset({IN})
 
@@ -305,6 +307,11 @@ class GpacInBox(GpacBox):
         if self.cache < 100.0 or read & {stream.time, SIGN} or read & self.stale():
             return False
         return stream.signed or read <= {self.object, *self.fixed}
+
+    def lowers(self, stream: Stream) -> bool:
+        """Of reports: an object that it has not seen is known when it reports next. Of a signed stream a row would go
+        that never came."""
+        return not stream.signed
 
     def stale(self) -> frozenset[str]:
         """The position, unless all moves are reported."""

@@ -83,6 +83,8 @@ class MovingQueries(Box):
 
     kind: ClassVar[str] = "moving_queries"
     meaning: ClassVar[str] = "arterial.moving.boxes.moving_queries_meaning:moving_queries"
+    because: ClassVar[str] = "arterial.moving.boxes.causes:moving_queries_because"
+    scope: ClassVar[str] = "arterial.moving.boxes.causes:all_so_far"
     thinnable: ClassVar[frozenset[str]] = frozenset({OBJECTS})
     instead: ClassVar[str] = "use gpac_in or gpac_knn, which take signed streams of objects"
 
