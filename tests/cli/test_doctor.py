@@ -30,10 +30,12 @@ def test_version() -> None:
     assert arterial("--version").stdout == f"arterial {__version__}\n"
 
 
+@pytest.mark.thorough
 def test_without_words_it_helps() -> None:
     assert "linear-road" in arterial("--help").stdout
 
 
+@pytest.mark.thorough
 def test_unknown_command_is_a_clear_error() -> None:
     done = arterial("lineer-road")
     assert done.returncode == 2

@@ -39,6 +39,7 @@ def test_the_project_works(tmp_path: Path) -> None:
     assert set(alerts["vehicle"]) == {2, 3}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -57,6 +58,7 @@ def test_what_is_refused(name: str, said: str, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("*")] == ["full", "precious.txt"]
 
 
+@pytest.mark.thorough
 def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
     (tmp_path / "roads").mkdir()
     assert _run("arterial", "new", "roads", folder=tmp_path).returncode == 0

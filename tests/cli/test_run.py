@@ -81,7 +81,7 @@ def test_explain_and_graph(tmp_path: Path) -> None:
         (("run", EXAMPLE, "--source", "x", "--sink", "alerts=-", "--json"), "leave out one of them"),
         (("run", EXAMPLE, "--source", "x", "--sink", "alerts=-", "--sink", "alerts=a"), "given twice"),
         (("run", EXAMPLE, "--source", "x", "--checkpoint", "s3a://bucket/ck"), "it looks like a URI"),
-        (("control", "nowhere", "pause"), "is not the checkpoint of a run"),
+        (("control", "nowhere", "pause"), "no run is there"),
         (("control", "nowhere", "dance"), "expected one of: pause, resume"),
     ],
 )
@@ -93,6 +93,7 @@ def test_mistakes_are_errors(
         _here(*words)
 
 
+@pytest.mark.thorough
 def test_a_mistake_ends_in_its_message(tmp_path: Path) -> None:
     done = _arterial("run", EXAMPLE, folder=tmp_path)
     assert done.returncode == 1
@@ -100,6 +101,7 @@ def test_a_mistake_ends_in_its_message(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.thorough
 def test_sinks_of_a_local_run(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(
         "import arterial as art\n"
@@ -196,13 +198,20 @@ def test_a_local_run_can_be_repeated(reports: Path, tmp_path: Path) -> None:
     (tmp_path / "out" / "alerts" / "part-000000009-000.csv").write_text("of an earlier run\n")
     assert _arterial(*words, folder=tmp_path).returncode == 0
     assert (tmp_path / "out" / "alerts.csv").read_bytes() == first
-    assert {path.name for path in (tmp_path / "out").glob("[!.]*")} == {"alerts", "alerts.csv"}
+    assert {path.name for path in (tmp_path / "out").glob("[!.]*")} == {
+        "alerts", "alerts.csv", "local", "replay.json",
+    }  # fmt: skip
+    status = _arterial("status", "out", folder=tmp_path)
+    assert status.returncode == 0, status.stderr
+    assert "finished" in status.stdout
+    assert "the optimizer changed nothing" in _arterial("explain", "out", "--why", folder=tmp_path).stdout
     (tmp_path / "out" / "checkpoint").mkdir()
     refused = _arterial(*words, folder=tmp_path)
     assert refused.returncode == 1
     assert "holds the outputs and the checkpoint of a run on Spark" in refused.stderr
 
 
+@pytest.mark.thorough
 def test_a_local_run_keeps_what_is_set_aside_and_connection_points(tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text(
         "import arterial as art\n"
@@ -214,10 +223,11 @@ def test_a_local_run_keeps_what_is_set_aside_and_connection_points(tmp_path: Pat
     done = _arterial("run", "kept.py", "-s", "s.csv", "--local", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "source 's': 1 of 3 lines were set aside" in done.stderr
-    assert "x is 'two'" in next((tmp_path / "out" / "local").rglob("*.jsonl")).read_text()
-    assert pl.read_parquet(tmp_path / "out" / "local" / "points" / "point")["x"].to_list() == [2, 4]
+    assert "x is 'two'" in next((tmp_path / "out" / "local").rglob("rejects.jsonl")).read_text()
+    assert pl.read_parquet(tmp_path / "out" / "local" / "points" / "point" / "*.parquet")["x"].to_list() == [2, 4]
 
 
+@pytest.mark.thorough
 def test_a_mistake_in_the_network_names_its_line(tmp_path: Path) -> None:
     draw = "net = arterial.Network('n')\ns = net.source('s', {'time': int})\ns.filter('f', 'tme > 1')\n"
     (tmp_path / "wrong.py").write_text("import arterial\n" + draw)

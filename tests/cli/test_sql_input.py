@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+
 import pytest
 from typer.testing import CliRunner
 
@@ -31,6 +37,72 @@ def test_windows() -> None:
     out, said, _ = command("SELECT window_end, count(*) AS n FROM Cars GROUP BY TUMBLE(t, 60)", "--from", "Cars=-")
     assert out.splitlines() == ["59,+,60,3", "119,+,120,1"]
     assert "Cars: all rows, in windows" in said
+
+
+class Live:
+    """`arterial sql` as a process whose standard input is held open."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self.errors = folder / "errors.txt"
+        command = [sys.executable, "-m", "arterial", "sql", *words]
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+        self.lines: Queue[str] = Queue()
+        self.reader = Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def send(self, text: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+
+    def line(self) -> str:
+        """The next line of the answer; it must come while the input is open."""
+        return self.lines.get(timeout=60)
+
+    def end(self) -> tuple[list[str], str]:
+        """Close the input; what else is said."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+        self.reader.join(60)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return [self.lines.get(timeout=60) for _ in range(self.lines.qsize())], self.errors.read_text()
+
+    def _read(self) -> None:
+        for line in self.process.stdout or ():
+            self.lines.put(line.strip())
+
+
+@pytest.mark.thorough
+def test_rows_are_answered_as_they_come(tmp_path: Path) -> None:
+    (tmp_path / "owners.csv").write_text("id,owner\n7,ann\n8,bob\n")
+    query = "SELECT owner, count(*) AS n FROM Cars C, Owners O WHERE C.id = O.id GROUP BY TUMBLE(t, 60), owner"
+    live = Live(
+        tmp_path,
+        query,
+        "--from",
+        "Cars=-",
+        "--from",
+        f"Owners={tmp_path}/owners.csv",
+        "--rejects",
+        f"{tmp_path}/no.csv",
+    )
+    live.send(ROWS)
+    assert [live.line(), live.line()] == ["59,+,ann,2", "59,+,bob,1"]
+    live.send("65,8,x\n62,8,6\n130,7,1\n5,7,1\n")  # one does not fit, one is in time, one comes too late
+    assert live.line() == "119,+,bob,2"
+    live.send("131,7,2")
+    out, said = live.end()
+    assert out == ["179,+,ann,2"]
+    assert "standard input: the types are those of the first 4 row(s): t int64; id int64; x int64" in said
+    assert "standard input: 2 line(s) were set aside" in said
+    assert "line 6: x is 'x', expected int64" in said
+    assert "t is 5, which was over" in said
+    assert len((tmp_path / "no.csv").read_text().splitlines()) == 3
 
 
 @pytest.mark.parametrize(

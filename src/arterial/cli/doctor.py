@@ -10,15 +10,21 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from arterial.engine.spark.java import OLDEST_JAVA, find_java
-from arterial.engine.spark.session import DEFAULT_MASTER, spark_session
+from arterial.cli.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
+from arterial.engine.spark.cluster import Cluster, check_workers
+from arterial.engine.spark.session import spark_session
+from arterial.engine.spark.start.java import OLDEST_JAVA, find_java
 from arterial.errors import ArterialError
+
+Check = Callable[[], tuple[bool, str, str]]
+"""Whether all is well, what was found, and what to do if not."""
 
 LEAST_MEMORY_GIB = 4
 LEAST_DISK_GIB = 5
@@ -35,19 +41,38 @@ class Finding:
 
 
 def doctor(
+    master: str | None = MASTER,
+    driver_host: str | None = DRIVER_HOST,
+    environment: Path | None = ENVIRONMENT,
+    spark_conf: list[str] = SPARK_CONF,
+    shared: Path | None = typer.Option(
+        None, "--shared", help="On a cluster: a folder that all its machines should see under the same path."
+    ),
     json_output: bool = typer.Option(False, "--json", help="Print the findings as JSON."),
 ) -> None:
-    """Check Java, Spark, Python workers, memory, disk and write access; exit 1 if anything is wrong."""
-    findings = [_run(name, check) for name, check in CHECKS.items()]
+    """Check Java, Spark, Python workers, memory, disk and write access; exit 1 if anything is wrong.
+
+    With --master it looks at a cluster: whether the master answers, workers take an application, have this arterial and
+    see the folder --shared.
+    """
+    cluster = cluster_of(master, driver_host, environment, spark_conf)
+    checks: dict[str, Check] = {
+        **CHECKS,
+        "Spark": partial(_spark, cluster),
+        "Python workers": partial(_workers, cluster),
+    }
+    if not cluster.on_one_machine and shared is not None:
+        checks["Shared folder"] = partial(_shared, cluster, shared)
+    findings = [_run(name, check) for name, check in checks.items()]
     if json_output:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
-        _print(findings)
+        _print(findings, cluster)
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 
 
-def _run(name: str, check: Callable[[], tuple[bool, str, str]]) -> Finding:
+def _run(name: str, check: Check) -> Finding:
     try:
         ok, found, remedy = check()
     except ArterialError as fault:
@@ -101,16 +126,16 @@ def _write_access() -> tuple[bool, str, str]:
     )
 
 
-def _spark() -> tuple[bool, str, str]:
-    spark = spark_session("doctor")
+def _spark(cluster: Cluster) -> tuple[bool, str, str]:
+    spark = spark_session("doctor", master=cluster)
     counted = spark.range(1000).count()
     return counted == 1000, f"Spark {spark.version} on {spark.sparkContext.master}", "Reinstall pyspark."
 
 
-def _workers() -> tuple[bool, str, str]:
+def _workers(cluster: Cluster) -> tuple[bool, str, str]:
     from pyspark.sql.functions import udf
 
-    spark = spark_session("doctor")
+    spark = spark_session("doctor", master=cluster)
     versions = {
         row.v
         for row in spark.range(4).select(udf(lambda _: platform.python_version(), "string")("id").alias("v")).collect()
@@ -123,19 +148,22 @@ def _workers() -> tuple[bool, str, str]:
     )
 
 
-CHECKS: dict[str, Callable[[], tuple[bool, str, str]]] = {
+def _shared(cluster: Cluster, folder: Path) -> tuple[bool, str, str]:
+    check_workers(spark_session("doctor", master=cluster), folder.absolute())
+    return True, f"all workers see {folder}", ""
+
+
+CHECKS: dict[str, Check] = {
     "Python": _python,
     "Java": _java,
     "Memory": _memory,
     "Disk": _disk,
     "Write access": _write_access,
-    "Spark": _spark,
-    "Python workers": _workers,
 }
 
 
-def _print(findings: list[Finding]) -> None:
-    table = Table("", "check", "found", "what to do", title=f"arterial doctor ({DEFAULT_MASTER})")
+def _print(findings: list[Finding], cluster: Cluster) -> None:
+    table = Table("", "check", "found", "what to do", title=f"arterial doctor ({cluster.url})")
     for finding in findings:
         mark = "[green]ok[/]" if finding.ok else "[red]fault[/]"
         table.add_row(mark, finding.check, finding.found, finding.remedy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,20 +15,41 @@ if TYPE_CHECKING:
 
 
 def explain(
-    network: str = typer.Argument(help=NETWORK_HELP),
+    network: str = typer.Argument(help=f"{NETWORK_HELP} With --why: the output folder of a run, or its checkpoint."),
     shards: int = typer.Option(2, "--shards", help="For how many shards."),
     unordered: list[str] = typer.Option([], "--unordered", help="A source whose tuples come out of order. Repeatable."),
     spark: bool = typer.Option(False, "--spark", help="Show Spark's plan too; this starts Spark."),
+    why: bool = typer.Option(False, "--why", help="Show what the optimizer of a run changed, and why."),
     as_json: bool = typer.Option(False, "--json", help="Print it as JSON."),
 ) -> None:
-    """Show the superboxes of a network: which boxes run together, by which key, with which state."""
+    """Show the superboxes of a network: which boxes run together, by which key, with which state.
+
+    With --why and the folder of a run: each change that its optimizer made, what it was expected to save, what came of
+    it, and the figures that it was decided by.
+    """
     from arterial.engine.plan.compile import compile_network
 
+    if why:
+        _say_why(Path(network), as_json)
+        return
     plan = compile_network(load_network(network), shards, in_arrival_order=unordered)
     said = plan.describe()
     if spark:
         said["spark plan"] = _spark_plan(plan)
     typer.echo(json.dumps(said, indent=2) if as_json else "\n".join(lines_of(said)))
+
+
+def _say_why(folder: Path, as_json: bool) -> None:
+    from arterial.engine.run.checkpoint.folder import FOLDER
+    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.versions.optimizer import in_words, read_log
+
+    lines = read_log(find_checkpoint(folder) / FOLDER)
+    if as_json:
+        for line in lines:
+            typer.echo(json.dumps(line))
+    else:
+        typer.echo("\n".join(in_words(lines)) or "the optimizer changed nothing")
 
 
 def lines_of(said: dict[str, Any]) -> list[str]:
@@ -72,7 +94,7 @@ def _spark_plan(plan: Plan) -> str:
 
     session = spark_session("arterial explain", settings={"spark.sql.shuffle.partitions": str(plan.shards)})
     with tempfile.TemporaryDirectory() as folder:
-        work = PackedWork.of(Work("explain", plan, {}, {}, FAIL, rejects="", chunks=""), Path(folder))
+        work = PackedWork.of(Work("explain", plan, {}, {}, FAIL, folder=""), Path(folder))
         rows = add_levels(read_sources(session, work, Path(folder), 1), work, len(plan.levels))
         text: str = rows._jdf.queryExecution().logical().toString()
     session.stop()

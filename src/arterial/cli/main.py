@@ -9,6 +9,7 @@ import sys
 import typer
 
 from arterial.cli import exit_codes
+from arterial.cli.check import check
 from arterial.cli.doctor import doctor
 from arterial.cli.explain import explain
 from arterial.cli.graph import graph
@@ -16,9 +17,23 @@ from arterial.cli.inspect import inspect
 from arterial.cli.linear_road import linear_road
 from arterial.cli.moving import moving
 from arterial.cli.new import new
-from arterial.cli.run import control, run
+from arterial.cli.ops.plan import plan
+from arterial.cli.ops.resume import resume
+from arterial.cli.ops.savepoint import savepoint
+from arterial.cli.ops.stop import stop
+from arterial.cli.pack import pack
+from arterial.cli.run import run
+from arterial.cli.runtime.adopt import adopt
+from arterial.cli.runtime.attach import attach
+from arterial.cli.runtime.control import control
+from arterial.cli.runtime.optimise import optimise
+from arterial.cli.runtime.replace import replace
+from arterial.cli.runtime.status import status
+from arterial.cli.runtime.tap import tap
+from arterial.cli.runtime.top import top
 from arterial.cli.sql import sql
-from arterial.cli.status import status
+from arterial.cli.studio import studio
+from arterial.cli.why import why
 from arterial.errors import ArterialError
 from arterial.version import __version__
 
@@ -50,11 +65,25 @@ app.command()(doctor)
 app.command()(new)
 app.command()(run)
 app.command()(control)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(resume)
+app.command()(stop)
+app.command()(savepoint)
+app.command()(replace)
+app.command()(optimise)
 app.command()(status)
+app.command()(top)
+app.command()(tap)
+app.command()(studio)
+app.command()(check)
+app.command()(plan)
 app.command()(graph)
 app.command()(explain)
 app.command()(inspect)
 app.command()(sql)
+app.command()(attach)
+app.command()(why)
+app.command()(adopt)
+app.command()(pack)
 app.add_typer(linear_road, name="linear-road")
 app.add_typer(moving, name="moving")
 

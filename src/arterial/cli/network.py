@@ -19,8 +19,8 @@ NETWORK_HELP = (
 )
 
 
-def load_network(where: str) -> NetworkValue:
-    """The network of that name in a module or file."""
+def load_network(where: str, **given: int) -> NetworkValue:
+    """The network of that name in a module or file; a function that makes one is called with what is given."""
     from arterial.drawing import Network
     from arterial.network.network import NetworkValue
 
@@ -31,7 +31,7 @@ def load_network(where: str) -> NetworkValue:
         raise NetworkError(f"{place} has no {name!r}; networks in it: {', '.join(known) or 'none'}")
     found = getattr(module, name)
     if callable(found) and not isinstance(found, type):
-        found = found()
+        found = found(**given)
     if isinstance(found, Network):
         return found.value
     if isinstance(found, NetworkValue):

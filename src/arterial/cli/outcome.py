@@ -25,8 +25,8 @@ from arterial.engine.run.states import FAILED, RUNNING, STOPPED
 from arterial.errors import ArterialError
 
 if TYPE_CHECKING:
+    from arterial.engine.run.figures.status import Status
     from arterial.engine.run.life import Run
-    from arterial.engine.run.status import Status
 
 REFRESH_SECONDS = 0.5
 JSON_SECONDS = 1.0

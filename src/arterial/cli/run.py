@@ -1,14 +1,16 @@
-"""`arterial run` and `arterial control`: run a network over files, watch it, steer it."""
+"""`arterial run`: run a network over files, and watch it."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from arterial.cli.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
 from arterial.cli.network import NETWORK_HELP, load_network
+from arterial.cli.ops.command_file import keep_command
+from arterial.cli.ops.watch import LINEAGE, LOG, LOG_FORMAT, LOG_LEVEL, METRICS
 from arterial.errors import RunError, near
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 
 def run(
+    context: typer.Context,
     network: str = typer.Argument(help=NETWORK_HELP),
     source: list[str] = typer.Option(
         [],
@@ -27,7 +30,8 @@ def run(
         "-s",
         help="NAME=PATH or NAME=URI: what a source reads: a file of CSV, JSON lines, Parquet or Arrow, a folder, or a "
         "pattern such as 'data/*.csv'. NAME=PATH?follow reads on as it grows. Lines as they arrive: - (standard "
-        "input), tcp://HOST:PORT (connects there), tcp+listen://HOST:PORT (listens). Repeatable.",
+        "input), tcp://HOST:PORT (connects there), tcp+listen://HOST:PORT (listens). For a relation also sqlite:///… "
+        "and postgresql://…. Repeatable.",
     ),
     sink: list[str] = typer.Option(
         [],
@@ -63,19 +67,57 @@ def run(
         None, "--time-unit", help="What numbers of time count: s, ms, us or ns.", show_default="recognised"
     ),
     until: str | None = typer.Option(
-        None, "--until", help="End live sources when everything before this time has come; as in their time column."
+        None, "--until", help="The end: tuples of this time and later are left out. As in the time column."
     ),
     shards: int = typer.Option(0, "--shards", help="How many shards; 0: as many as there are cores."),
     train_size: int = typer.Option(0, "--train-size", help="About so many tuples make a train.", show_default="500000"),
+    schedule: str = typer.Option(
+        "trains",
+        "--schedule",
+        help="How steps are scheduled by the outputs' graphs: trains (how long trains are), state or feedback (also "
+        "which branches wait when not all can be in time), off. --train-size is then the longest train.",
+    ),
+    shed: bool = typer.Option(
+        False, "--shed/--no-shed", help="Leave tuples out when there is more work than time, those of least utility."
+    ),
+    overflow: bool = typer.Option(
+        False, "--overflow", help="With --shed: keep what is left out, and settle it when the load has fallen."
+    ),
+    headroom: float = typer.Option(
+        0.8, "--headroom", help="The share of the machine that may be used in steady state, from 0 to 1."
+    ),
     interval: float = typer.Option(0.0, "--interval", help="At least so many seconds from one train to the next."),
     set_aside: bool = typer.Option(
         False, "--set-aside", help="Set aside the tuples that a box fails on, and go on; otherwise the run stops there."
     ),
-    master: str | None = typer.Option(None, "--master", help="The Spark master.", show_default="local[*]"),
+    optimise: bool = typer.Option(
+        False,
+        "--optimise",
+        help="Change the network while it runs, where that makes it cheaper; the outputs stay the same. arterial "
+        "explain DIR --why says each change and why.",
+    ),
+    master: str | None = MASTER,
+    driver_host: str | None = DRIVER_HOST,
+    environment: Path | None = ENVIRONMENT,
+    spark_conf: list[str] = SPARK_CONF,
+    durable: bool = typer.Option(
+        False, "--durable", help="Let all that is written survive a power cut, at the price of slower steps."
+    ),
     force: bool = typer.Option(
         False, "--force", help="Start over: remove the checkpoint and the outputs that an earlier run left."
     ),
+    replace: bool = typer.Option(
+        False,
+        "--replace",
+        help="Go on from the checkpoint with this network where another one stopped: boxes of the same name keep their "
+        "state. What cannot be is refused.",
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print statistics as lines of JSON, one a second."),
+    metrics: str | None = METRICS,
+    log: str | None = LOG,
+    log_format: str = LOG_FORMAT,
+    log_level: str = LOG_LEVEL,
+    lineage: str | None = LINEAGE,
 ) -> None:
     """Run a network over files until they end, or until Ctrl-C; the same command goes on where it stopped.
 
@@ -83,21 +125,27 @@ def run(
 
     Example: arterial run examples/speeding.py:net --source reports=reports.parquet --out alerts
     """
+    from arterial.engine.spark.session import begin_spark, spark_session
+
+    cluster = cluster_of(master, driver_host, environment, spark_conf)
+    if not local and not (checkpoint or out / "checkpoint").exists():  # it may hold a run that is finished
+        begin_spark(cluster)
+    from arterial.causes.local_record import write_record
     from arterial.cli.outcome import say_finished, see_through
     from arterial.connectors.pace import MAX, parse_speed
     from arterial.connectors.sinks.files import FileSink
     from arterial.engine.host.failures import FAIL, SET_ASIDE
-    from arterial.engine.run.finished import finished, start_over
+    from arterial.engine.run.checkpoint.finished import finished, start_over
     from arterial.engine.run.run import run as start
     from arterial.engine.run.settings import TRAIN_SIZE, Settings
-    from arterial.engine.spark.session import spark_session
+    from arterial.engine.run.watch.watchers import Watch
 
     value = load_network(network)
     pace = parse_speed(speed)
     paced = None if pace == MAX else pace
-    sources = _sources(value, source, speed=paced, timezone=timezone, time_unit=time_unit, until=until)
+    sources = sources_of(value, source, speed=paced, timezone=timezone, time_unit=time_unit, until=until)
     position = out / "local" if local else checkpoint or out / "checkpoint"
-    named = _sinks(value, sink, position, as_json)
+    named = sinks_from(value, sink, position, as_json=as_json)
     usual: dict[str, Sink] = {
         box.name: FileSink(out / box.name, format, merge)
         for box in value.boxes
@@ -109,11 +157,28 @@ def run(
             f"--sink {taken[0]}=PATH"
         )
     sinks = {**usual, **named}
-    settings = Settings(shards, train_size or TRAIN_SIZE, SET_ASIDE if set_aside else FAIL, interval)
+    settings = Settings(
+        shards,
+        train_size or TRAIN_SIZE,
+        SET_ASIDE if set_aside else FAIL,
+        interval,
+        optimise=optimise,
+        schedule=schedule,
+        shed=shed,
+        overflow=overflow,
+        headroom=headroom,
+        durable=durable,
+        watch=Watch(metrics, log, log_format, log_level, lineage),
+        successor=replace,
+    )
     if local:
-        if checkpoint or master:
-            raise RunError("--local keeps no checkpoint and needs no Spark; leave out --checkpoint and --master")
+        if checkpoint or durable or not cluster.is_default:
+            raise RunError(
+                "--local keeps no checkpoint and needs no Spark; leave out --checkpoint, --durable, --master and what "
+                "belongs to it"
+            )
         running = _start_locally(value, sources, sinks, out, settings)
+        write_record(out, network, value, sources)
         see_through(running, out if usual else None, as_json=as_json, resumes=False)
         return
     if force:
@@ -121,9 +186,10 @@ def run(
     elif (status := finished(position, value, sources)) is not None:
         say_finished(status, as_json)
         return
-    session = spark_session(f"arterial {value.name}", master=master)
+    session = spark_session(f"arterial {value.name}", master=cluster)
     try:
         running = start(value, sources, sinks, position, settings, spark=session)
+        keep_command(position, context)
         see_through(running, out if usual else None, as_json=as_json, resumes=True)
     finally:
         session.stop()
@@ -137,7 +203,6 @@ def _start_locally(
 
     from arterial.connectors.sinks.files import FileSink, clear
     from arterial.engine.run.local import run_locally
-    from arterial.face.bindings import point_names
 
     if (out / "checkpoint").exists():
         raise RunError(f"{out} holds the outputs and the checkpoint of a run on Spark; give another folder with --out")
@@ -146,43 +211,15 @@ def _start_locally(
     for name, sink in sinks.items():
         if isinstance(sink, FileSink) and sink.folder == out / name:
             clear(out / name, name)
-    return run_locally(network, sources, sinks, kept, settings, temporary=not point_names(network))
+    return run_locally(network, sources, sinks, kept, settings)
 
 
-def control(
-    checkpoint: Path = typer.Argument(help="The checkpoint of the run."),
-    command: str = typer.Argument(help="pause, resume, step, stop, or show."),
-    trains: int = typer.Option(1, "--trains", "-n", help="For step: how many trains."),
-) -> None:
-    """Control a run from another shell: pause it, let it go on by a train, resume it, stop it.
-
-    A command takes effect between two trains, is logged with the next one, and stays in force until another is given.
-    """
-    from dataclasses import asdict
-
-    from arterial.engine.run.folder import FOLDER
-    from arterial.engine.steering import control as engine
-
-    folder = checkpoint / FOLDER
-    commands = {
-        "pause": lambda: engine.pause(folder),
-        "resume": lambda: engine.resume(folder),
-        "step": lambda: engine.step(folder, trains),
-        "stop": lambda: engine.stop(folder),
-        "show": lambda: engine.read_control(folder),
-    }
-    if command not in commands:
-        raise RunError(f"unknown command {command!r}; expected one of: {', '.join(commands)}{near(command, commands)}")
-    if not folder.is_dir():
-        raise RunError(f"{checkpoint} is not the checkpoint of a run; expected the folder given as --checkpoint")
-    typer.echo(json.dumps(asdict(commands[command]())))
-
-
-def _sources(network: NetworkValue, given: list[str], **options: Any) -> dict[str, Source]:
+def sources_of(network: NetworkValue, given: list[str], **options: Any) -> dict[str, Source]:
     """What each source reads; files at the speed, and with the times, that were asked for."""
     from dataclasses import fields, replace
 
     from arterial.connectors.files.source import FileSource
+    from arterial.connectors.kafka.source import KafkaSource
     from arterial.connectors.live.source import LiveSource
     from arterial.connectors.uri import source_from
     from arterial.engine.run.binding import first_port
@@ -190,7 +227,7 @@ def _sources(network: NetworkValue, given: list[str], **options: Any) -> dict[st
     sources = {}
     for name, where in _bindings(network, given).items():
         source = source_from(where, name, network.streams[first_port(network, name)])
-        if isinstance(source, FileSource | LiveSource):
+        if isinstance(source, FileSource | LiveSource | KafkaSource):
             names = {one.name for one in fields(source)}
             given_to = {option: value for option, value in options.items() if value is not None and option in names}
             source = replace(source, **given_to)
@@ -198,7 +235,7 @@ def _sources(network: NetworkValue, given: list[str], **options: Any) -> dict[st
     return sources
 
 
-def _sinks(network: NetworkValue, given: list[str], position: Path, as_json: bool) -> dict[str, Sink]:
+def sinks_from(network: NetworkValue, given: list[str], position: Path, *, as_json: bool) -> dict[str, Sink]:
     """The sinks of the outputs and connection points that were named. A URI may be secret: no message has it."""
     from arterial.connectors.sinks.print import PrintSink
     from arterial.connectors.uri import sink_from

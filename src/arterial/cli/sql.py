@@ -6,22 +6,26 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from arterial.cli.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
 from arterial.errors import DataError, RunError, near
 
 if TYPE_CHECKING:
     from arterial.cli.sql_output import Teller
+    from arterial.connectors.rejects import Reject
     from arterial.drawing import Network
+    from arterial.engine.run.settings import Settings
+    from arterial.engine.spark.cluster import Cluster
     from arterial.sql.live import Answer
     from arterial.sql.query import Query
     from arterial.sql.reading import Input
+    from arterial.sql.standard_input import MoreRows
 
 STANDARD_INPUT = "-"
 
@@ -33,7 +37,7 @@ def sql(
         [],
         "--from",
         help="NAME=FILE: the CSV, Parquet or event file of a stream or table, or Linear Road data; "
-        "NAME=-: standard input, CSV or Parquet, until it ends. Repeatable.",
+        "NAME=-: standard input, CSV, as it comes, or Parquet. Repeatable.",
     ),
     tables: list[str] = typer.Option([], "--table", help="NAME=FILE: a table, even if it has a time. Repeatable."),
     areas: list[str] = typer.Option([], "--area", help="NAME=x1,y1,x2,y2 or NAME='M',ID,xdist,ydist. Repeatable."),
@@ -67,7 +71,13 @@ def sql(
         None, "--checkpoint", "-c", help="Run on Spark, keep position and state in this folder, and continue there."
     ),
     shards: int = typer.Option(0, "--shards", help="On Spark: how many shards; 0: as many as there are cores."),
-    master: str | None = typer.Option(None, "--master", help="On Spark: the master.", show_default="local[*]"),
+    master: str | None = MASTER,
+    driver_host: str | None = DRIVER_HOST,
+    environment: Path | None = ENVIRONMENT,
+    spark_conf: list[str] = SPARK_CONF,
+    durable: bool = typer.Option(
+        False, "--durable", help="With --checkpoint: let all that is written survive a power cut; steps are slower."
+    ),
     force: bool = typer.Option(
         False, "--force", help="With --checkpoint: start over; remove what an earlier run left there."
     ),
@@ -83,6 +93,7 @@ def sql(
     """
     from arterial.cli.sql_output import teller_for
     from arterial.connectors.pace import MAX, parse_speed
+    from arterial.engine.run.settings import Settings
     from arterial.moving.queries.space import Space
     from arterial.sql.catalog import Catalog
     from arterial.sql.compile import compile_sql
@@ -91,6 +102,7 @@ def sql(
     from arterial.sql.reading import Wishes
 
     started = time.perf_counter()
+    cluster = cluster_of(master, driver_host, environment, spark_conf)
     pace = parse_speed(speed)
     text = _text(query, file)
     asked = parse_query(text)
@@ -99,30 +111,45 @@ def sql(
     wishes = Wishes(object, x, y, time_column)
     space = Space.LONLAT if lonlat else Space.PLANE
     whole = _whole(rows, files)
-    inputs = alike(
-        {name: _read(path, replace(wishes, rows=name in whole), table, space) for name, (path, table) in files.items()}
-    )
+    read, more = {}, {}
+    for name, (path, table) in files.items():
+        read[name], comes = _read(path, replace(wishes, rows=name in whole), table, space)
+        if comes is not None:
+            more[name] = comes
+    inputs = alike(read)
+    if any(inputs[name] is not read[name] for name in more):
+        raise RunError(
+            "the times of the files have fractions of seconds, and those of standard input so far have none; write it "
+            "to a file first"
+        )
     _check_wishes(wishes, inputs)
     catalog = Catalog({name: one.entry for name, one in inputs.items()}, _areas(areas))
     net = compile_sql(text, catalog, timeout=_duration(timeout), lonlat=lonlat)
     if explain or graph is not None:
         _show_network(net, explain, graph, shards or 2, as_json)
         return
-    _tell_what_stands(inputs, windowed=asked.window is not None)
-    _tell_rejects(inputs, files, rejects or (out and out.with_name(out.name + ".rejects.csv")))
+    _tell_what_stands(inputs, windowed=asked.windowed)
+    kept = rejects or (out and out.with_name(out.name + ".rejects.csv"))
+    _tell_rejects(inputs, files, kept)
     teller = teller_for(net, out, as_json, any(one.fractional for one in inputs.values()))
     with teller:
         if checkpoint is None:
+            if not cluster.is_default:
+                raise RunError("--master is for a query on Spark; give --checkpoint too")
+            if durable:
+                raise RunError("--durable is for a query that keeps its position and state; give --checkpoint too")
             from arterial.sql.live import run_here
 
-            answer = run_here(
-                net.value, inputs, teller.told, train_size=teller.train_size, speed=None if pace == MAX else pace
-            )
+            paced = None if pace == MAX else pace
+            answer = run_here(net.value, inputs, teller.told, train_size=teller.train_size, speed=paced, more=more)
         else:
             if pace != MAX:
                 raise RunError("--speed paces a query in this process; leave out --checkpoint, or --speed")
-            answer = _run_on_spark(net, inputs, teller, checkpoint, shards, master, force)
-    aside = sum(len(one.rejects) for one in inputs.values())
+            answer = _run_on_spark(net, inputs, teller, checkpoint, Settings(shards, durable=durable), cluster, force)
+    later = {name: replace(inputs[name], rejects=tuple(comes.rejects), notices=()) for name, comes in more.items()}
+    if any(one.rejects for one in later.values()):
+        _tell_rejects(later, files, kept, [reject for one in inputs.values() for reject in one.rejects])
+    aside = sum(len(one.rejects) for one in (*inputs.values(), *later.values()))
     teller.verdict(answer, aside, time.perf_counter() - started)
 
 
@@ -210,28 +237,16 @@ def _tell_what_stands(inputs: Mapping[str, Input], *, windowed: bool) -> None:
         sys.stderr.write(f"{name}: {said}\n")
 
 
-def _read_standard_input(wishes: Any, table: bool, space: Any) -> Input:
-    """All of standard input, by way of a file: CSV with a header, or Parquet."""
+def _read(path: Path, wishes: Any, table: bool, space: Any) -> tuple[Input, MoreRows | None]:
+    """What a file is, and of standard input what is still to come."""
     from arterial.sql.reading import read_input
-
-    with TemporaryDirectory() as folder:
-        content = sys.stdin.buffer.read()
-        path = Path(folder) / ("input.parquet" if content.startswith(b"PAR1") else "input.csv")
-        path.write_bytes(content)
-        try:
-            return read_input(path, wishes, table=table, space=space)
-        except DataError as mistake:
-            raise DataError(str(mistake).replace(str(path), "standard input")) from None
-
-
-def _read(path: Path, wishes: Any, table: bool, space: Any) -> Input:
-    from arterial.sql.reading import read_input
+    from arterial.sql.standard_input import read_standard_input
 
     if str(path) == STANDARD_INPUT:
-        return _read_standard_input(wishes, table, space)
+        return read_standard_input(sys.stdin.buffer, wishes, table=table, space=space)
     if path.is_dir() or _is_linear_road(path):
-        return _read_linear_road(path)
-    return read_input(path, wishes, table=table, space=space)
+        return _read_linear_road(path), None
+    return read_input(path, wishes, table=table, space=space), None
 
 
 def _is_linear_road(path: Path) -> bool:
@@ -313,11 +328,18 @@ def _show_network(net: Network, explain: bool, graph: Path | None, shards: int, 
         typer.echo(json.dumps(said, indent=2) if as_json else "\n".join([*lines_of(said), "", mermaid(plan)]))
 
 
-def _tell_rejects(inputs: Mapping[str, Input], files: Mapping[str, tuple[Path, bool]], kept: Path | None) -> None:
+def _tell_rejects(
+    inputs: Mapping[str, Input],
+    files: Mapping[str, tuple[Path, bool]],
+    kept: Path | None,
+    before: Sequence[Reject] = (),
+) -> None:
+    """Say which lines were set aside, and write them to a file, behind those of before."""
     from arterial.connectors.rejects import EXAMPLES, Rejects, set_aside
 
     if kept is not None:
         aside = Rejects(kept)
+        aside.add(before)
         for one in inputs.values():
             aside.add(one.rejects)
     for name, one in inputs.items():
@@ -325,9 +347,12 @@ def _tell_rejects(inputs: Mapping[str, Input], files: Mapping[str, tuple[Path, b
             sys.stderr.write(notice + "\n")
         if one.rejects:
             where = "" if kept else "; --rejects FILE keeps them"
-            sys.stderr.write(f"{files[name][0]}: {set_aside(len(one.rejects), kept)}{where}\n")
+            path = files[name][0]
+            called = "standard input" if str(path) == STANDARD_INPUT else path
+            sys.stderr.write(f"{called}: {set_aside(len(one.rejects), kept)}{where}\n")
             for reject in one.rejects[:EXAMPLES]:
-                sys.stderr.write(f"  line {reject.line}: {reject.reason}\n")
+                where = f"line {reject.line}: " if reject.line else ""
+                sys.stderr.write(f"  {where}{reject.reason}\n")
 
 
 def _run_on_spark(
@@ -335,15 +360,14 @@ def _run_on_spark(
     inputs: Mapping[str, Input],
     teller: Teller,
     checkpoint: Path,
-    shards: int,
-    master: str | None,
+    settings: Settings,
+    cluster: Cluster,
     force: bool,
 ) -> Answer:
     """Run it as a Spark streaming job; what it printed before a stop is in the answer, but not printed again."""
     from arterial.cli.outcome import ending, leave, say_finished, stop_on_signals
     from arterial.cli.sql_output import JsonTeller
-    from arterial.engine.run.finished import finished, start_over
-    from arterial.engine.run.run import Settings
+    from arterial.engine.run.checkpoint.finished import finished, start_over
     from arterial.engine.run.run import run as start
     from arterial.engine.spark.session import spark_session
     from arterial.sql.draw import ANSWER
@@ -369,10 +393,12 @@ def _run_on_spark(
         answer.tuples = sum(status.tuples_in.values())
         return answer
     with stop_on_signals() as asked:
-        session = spark_session("arterial sql", master=master)
+        session = spark_session("arterial sql", master=cluster)
         try:
             sinks = {ANSWER: WatchedParts(folder, after_step=tell)}
-            running = start(net.value, sources, sinks, checkpoint, Settings(shards), spark=session)
+            running = start(net.value, sources, sinks, checkpoint, settings, spark=session)
+            for notice in running.notices:
+                sys.stderr.write(f"{notice}\n")
             while not running.wait(0.1):
                 if asked:
                     running.stop()

@@ -24,6 +24,7 @@ def _command(run: Run, *more: str) -> list[str]:
     return ["linear-road", "validate", "--data", str(run.data.path), *files, *more]
 
 
+@pytest.mark.thorough
 def test_a_run_that_passes(run: Run, tmp_path: Path) -> None:
     page = tmp_path / "pages" / "report.html"
     done = CliRunner().invoke(app, _command(run, "--report", str(page)))
@@ -62,6 +63,7 @@ def test_json(run: Run) -> None:
     assert set(told["types"]["0"]["response_seconds"]) == {"p50", "p95", "p99", "max"}
 
 
+@pytest.mark.thorough
 def test_profiles_dialects_and_their_mistakes(run: Run) -> None:
     done = CliRunner().invoke(app, _command(run, "--profile", "thesis2003", "--ftmin", "60", "--basecredit", "7"))
     assert done.exit_code == 1
@@ -70,6 +72,7 @@ def test_profiles_dialects_and_their_mistakes(run: Run) -> None:
         assert isinstance(failed.exception, ArterialError), wrong
 
 
+@pytest.mark.thorough
 def test_the_profile_is_what_judges(tmp_path: Path) -> None:
     run = right_run(generate(3), tmp_path, small("spec"))
     assert CliRunner().invoke(app, _command(run)).exit_code == 1

@@ -15,7 +15,10 @@ from arterial.cli.progress import Bar
 
 def drive(
     data: Path = typer.Option(..., help="The events: a data set's folder, or any CSV or Parquet file."),
-    to: str = typer.Option(..., help="Where to: a folder (a file a second), - (standard output) or tcp://HOST:PORT."),
+    to: str = typer.Option(
+        ...,
+        help="Where to: a folder (a file a second), - (standard output), tcp://HOST:PORT or kafka://HOST:PORT/TOPIC.",
+    ),
     speed: str = typer.Option("1", help="1 is real time, a factor is faster or slower, max does not wait."),
     begin: int = typer.Option(0, "--from", help="The first second to deliver; it is due at the start."),
     until: int | None = typer.Option(None, help="The second before which to stop.", show_default="the end"),
@@ -34,7 +37,7 @@ def drive(
         False, "--json", help="Print the outcome as JSON (on standard error with --to -)."
     ),
 ) -> None:
-    """Deliver every tuple at its time to any system: to a folder, standard output or a TCP port.
+    """Deliver every tuple at its time to any system: to a folder, standard output, a TCP port or a topic.
 
     Second t is delivered whole, t seconds after the start. The record's times are seconds since 1970.
     """

@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
+from arterial.cli.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
+from arterial.cli.ops.watch import LINEAGE, LOG, LOG_FORMAT, LOG_LEVEL, METRICS
 from arterial.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from arterial.linearroad.application.run import MakeNetwork
 
 
 def run(
     data: str = typer.Option(
         ...,
         help="The events: a data set's folder, or any CSV or Parquet files; or lines as they arrive: "
-        "tcp://HOST:PORT (connects there), - (standard input), or a named pipe; they end with a line #end, at --until, "
-        "or, with ?eof=end behind the place, where the stream does.",
+        "tcp://HOST:PORT (connects there), kafka://HOST:PORT/TOPIC, - (standard input), or a named pipe; they end with "
+        "a line #end, at --until, or, with ?eof=end behind the place, where the stream does.",
     ),
     out: Path = typer.Option(..., help="The folder for output.csv, rejects.csv and run.json."),
     tolls: Path | None = typer.Option(None, help="TollHistory: a history folder, or any CSV or Parquet file."),
@@ -40,8 +46,37 @@ def run(
     ftmin: int | None = typer.Option(
         None, help="Constant of profile thesis2003: the day's charges from which tolls are halved; 1000 by default."
     ),
+    master: str | None = MASTER,
+    driver_host: str | None = DRIVER_HOST,
+    environment: Path | None = ENVIRONMENT,
+    spark_conf: list[str] = SPARK_CONF,
+    durable: bool = typer.Option(
+        False, "--durable", help="Let all that is written survive a power cut, at the price of slower steps."
+    ),
+    keep: str | None = typer.Option(
+        None,
+        help="Keep reports, notices and alerts for this long ('1 hour'), for queries by arterial attach OUT on "
+        "kept_reports, kept_notices and kept_alerts.",
+        show_default="nothing",
+    ),
+    shed: bool = typer.Option(
+        False,
+        "--shed/--no-shed",
+        help="Under overload, leave out requests about the past, so that others are in time.",
+    ),
+    network: str | None = typer.Option(
+        None,
+        help="A network of your own instead of ours, FILE.py:FUNCTION; it is called with vids_apart and xways_apart. "
+        "--tolls and --segments are then the files of its relations of these names.",
+        show_default="ours",
+    ),
     force: bool = typer.Option(False, "--force", help="Remove what an earlier run left in the output folder."),
     json_output: bool = typer.Option(False, "--json", help="Print the figures of the run as JSON."),
+    metrics: str | None = METRICS,
+    log: str | None = LOG,
+    log_format: str = LOG_FORMAT,
+    log_level: str = LOG_LEVEL,
+    lineage: str | None = LINEAGE,
 ) -> None:
     """Answer all reports and requests of a data set: tolls, accident alerts, balances, expenditures, travel times.
 
@@ -53,9 +88,10 @@ def run(
     from arterial.cli.outcome import ending, leave, say_finished, stop_on_signals
     from arterial.connectors.pace import parse_speed
     from arterial.connectors.rejects import set_aside
-    from arterial.engine.run.status import RUN_FILE
+    from arterial.engine.run.watch.watchers import Watch
+    from arterial.engine.spark.session import spark_session
     from arterial.linearroad.application.live.input import is_live
-    from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear, finished
+    from arterial.linearroad.application.run import RUN_FILE, LinearRoadRun, RunOptions, clear, finished
     from arterial.linearroad.data.clean_set import REJECTS_FILE
 
     factor = parse_speed(speed)
@@ -77,6 +113,11 @@ def run(
         basetoll,
         basecredit,
         ftmin,
+        keep,
+        shed,
+        durable,
+        Watch(metrics, log, log_format, log_level, lineage),
+        network,
     )
     if (status := finished(options)) is not None:
         if json_output:
@@ -84,8 +125,11 @@ def run(
         else:
             say_finished(status, as_json=False)
         return
+    cluster = cluster_of(master, driver_host, environment, spark_conf)
     with stop_on_signals() as asked:
-        running = LinearRoadRun(options)
+        # On one machine Spark is started when it is needed, after the input is read.
+        session = None if cluster.is_default else spark_session("arterial linear-road run", master=cluster)
+        running = LinearRoadRun(options, network=_maker(network), spark=session)
         for note in running.notes:
             typer.echo(f"note: {note}", err=True)
         done = sum(running.engine.status.tuples_in.values())
@@ -113,6 +157,20 @@ def run(
                 f"  {name:13} {times['answers']:>12,}   response p50 {times['p50']:.3f} s   p99 {times['p99']:.3f} s   "
                 f"worst {times['worst']:.3f} s"
             )
+    if shed:
+        worth = ", ".join(f"{name} {one:.2f}" for name, one in figures["utility"].items() if name != "total")
+        typer.echo(f"  utility {figures['utility']['total']:.2f} ({worth})")
+        for arc, number in figures["left_out"].items():
+            typer.echo(f"  left out: {number:,} tuples on {arc}")
     if figures["rejected"]:
         typer.echo(f"  {set_aside(sum(figures['rejected'].values()), out / REJECTS_FILE)}")
     typer.echo(f"answers: {out}/output*.csv")
+
+
+def _maker(place: str | None) -> MakeNetwork | None:
+    """What makes the network of a user's own."""
+    if place is None:
+        return None
+    from arterial.cli.network import load_network
+
+    return lambda vids, xways: load_network(place, vids_apart=vids, xways_apart=xways)

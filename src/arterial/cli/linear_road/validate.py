@@ -55,6 +55,11 @@ def validate(
     basetoll: int | None = typer.Option(None, "--basetoll", help="Constant of profile thesis2003."),
     basecredit: int | None = typer.Option(None, "--basecredit", help="Constant of profile thesis2003."),
     ftmin: int | None = typer.Option(None, "--ftmin", help="Constant of profile thesis2003."),
+    causes: bool = typer.Option(
+        True,
+        "--causes/--no-causes",
+        help="Look for the rules that explain what differs: a second pass, if anything does.",
+    ),
     report: Path | None = typer.Option(None, "--report", metavar="PAGE.html", help="Write a page with plots there."),
     json_output: bool = typer.Option(False, "--json", help="Print the verdict as JSON, and no progress."),
 ) -> None:
@@ -91,6 +96,7 @@ def validate(
             timed=not untimed,
             replicate=replicate,
             early=early,
+            causes=causes,
             spark=spark,
             progress=lambda share: bar.to(100 * share),
         )
@@ -108,10 +114,14 @@ def _print(verdict: Verdict, report: Path | None) -> None:
     from rich.console import Console
 
     from arterial.linearroad.formats.answers import TITLE_OF_TYPE
-    from arterial.linearroad.validate.page import fields, headline
+    from arterial.linearroad.validate.page import cause_in_words, fields, headline
 
     console = Console(width=WIDTH, highlight=False, soft_wrap=False)
     console.print(_table(verdict))
+    for t, causes in verdict.causes.items():
+        console.print(f"Why {causes.differences:,} {TITLE_OF_TYPE[t]}s differ:", markup=False)
+        for cause, count in causes.counts.items():
+            console.print(f"  {count:>12,}  {cause_in_words(cause, verdict.profile)}", markup=False)
     for t, tally in verdict.tallies.items():
         for example in tally.examples:
             console.print(f"[bold]{example.kind}[/] {TITLE_OF_TYPE[t]} of second {example.time}", markup=True)

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from arterial.cli.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
+from arterial.cli.ops.watch import LINEAGE, LOG, LOG_FORMAT, LOG_LEVEL, METRICS
+
 if TYPE_CHECKING:
+    from arterial.engine.spark.cluster import Cluster
     from arterial.moving.application.network import QueryOptions
     from arterial.moving.application.run import JobSummary, RunOptions
     from arterial.moving.files.run import Summary
@@ -54,10 +58,22 @@ def run(
     rejects: Path | None = typer.Option(
         None, "--rejects", help="Where to put lines that are no events.", show_default="OUT.rejects.csv"
     ),
+    master: str | None = MASTER,
+    driver_host: str | None = DRIVER_HOST,
+    environment: Path | None = ENVIRONMENT,
+    spark_conf: list[str] = SPARK_CONF,
+    durable: bool = typer.Option(
+        False, "--durable", help="With --checkpoint: let all that is written survive a power cut; steps are slower."
+    ),
     force: bool = typer.Option(
         False, "--force", help="With --checkpoint: start over; remove what an earlier run left there."
     ),
     json_output: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
+    metrics: str | None = METRICS,
+    log: str | None = LOG,
+    log_format: str = LOG_FORMAT,
+    log_level: str = LOG_LEVEL,
+    lineage: str | None = LINEAGE,
 ) -> None:
     """Run range and nearest-neighbour queries over moving objects, and write every change of their answers.
 
@@ -72,6 +88,7 @@ def run(
     from arterial.cli.outcome import say_finished
     from arterial.connectors.pace import parse_speed
     from arterial.connectors.rejects import set_aside
+    from arterial.engine.run.watch.watchers import Watch
     from arterial.errors import DataError
     from arterial.moving.application.network import QueryOptions
     from arterial.moving.application.run import RunOptions, clear, finished, finished_status
@@ -85,17 +102,25 @@ def run(
         raise DataError(f"--out {out} is the file of events itself; name another file for the updates.")
     rejects = rejects or out.with_name(out.name + ".rejects.csv")
     queries = QueryOptions(Space.LONLAT if lonlat else Space.PLANE, timeout, cache, longest_step)
+    watch = Watch(metrics, log, log_format, log_level, lineage)
+    cluster = cluster_of(master, driver_host, environment, spark_conf)
     summary: Summary
     if checkpoint is not None:
-        options = RunOptions(events, out, checkpoint, rejects, queries, parse_speed(speed), train_size)
+        options = RunOptions(events, out, checkpoint, rejects, queries, parse_speed(speed), train_size, durable, watch)
         if force:
             clear(options)
         before = finished(options)
         if before is not None and not json_output:
             say_finished(finished_status(options), as_json=False)
-        summary = job = before or _on_spark(options, json_output)
+        summary = job = before or _on_spark(options, cluster, json_output)
+    elif not cluster.is_default:
+        raise DataError("--master is for a run on Spark: give a folder as --checkpoint too, or leave it out.")
+    elif durable:
+        raise DataError("--durable is for a run that can go on: give a folder as --checkpoint too, or leave it out.")
     elif parse_speed(speed) != parse_speed("max"):
         raise DataError("--speed paces a run on Spark: give a folder as --checkpoint too, or leave it out.")
+    elif watch != Watch():
+        raise DataError("--metrics, --log and --lineage are for a run on Spark: give a folder as --checkpoint too.")
     else:
         summary = _in_this_process(events, out, rejects, queries, json_output)
     if json_output:
@@ -130,7 +155,7 @@ def _in_this_process(events: Path, out: Path, rejects: Path, queries: QueryOptio
         )
 
 
-def _on_spark(options: RunOptions, quiet: bool) -> JobSummary:
+def _on_spark(options: RunOptions, cluster: Cluster, quiet: bool) -> JobSummary:
     from arterial.cli.exit_codes import INTERRUPTED, RESUMABLE
     from arterial.cli.outcome import ending, stop_on_signals
     from arterial.cli.progress import Bar
@@ -140,9 +165,12 @@ def _on_spark(options: RunOptions, quiet: bool) -> JobSummary:
 
     with stop_on_signals() as asked:
         with Bar("reading", total=options.events.stat().st_size, unit="bytes", quiet=quiet) as bar:
-            running = MovingRun(options, progress=bar.advance)
+            session = None if cluster.is_default else spark_session("arterial moving run", master=cluster)
+            running = MovingRun(options, spark=session, progress=bar.advance)
         if running.resumed and not quiet:
             typer.echo("note: continued from its checkpoint", err=True)
+        for notice in running.engine.notices:
+            typer.echo(f"note: {notice}", err=True)
         try:
             done = running.engine.status.tuples_in[OBJECTS]
             with Bar("moving", total=running.events.reports, unit="reports", quiet=quiet, done=done) as bar:

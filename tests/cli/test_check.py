@@ -1,0 +1,111 @@
+"""`arterial check`: what it prints from the figures of a run, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from arterial import FileSource, Settings
+from arterial.cli.main import app
+from arterial.cli.network import load_network
+from arterial.engine.run.local import run_locally
+from arterial.errors import ArterialError
+
+NETWORK = """
+import arterial as art
+net = art.Network("roads")
+reports = net.source("reports", {"time": int, "speed": float})
+reports.map("metric", kmh="speed * 1.6").filter("fast", "kmh > 100").output("alerts", qos=art.Delay(2, 10))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network, a sample, and a local run of it."""
+    here = tmp_path_factory.mktemp("check")
+    (here / "roads.py").write_text(NETWORK)
+    frame = pl.DataFrame({"time": [i // 10 for i in range(200_000)], "speed": [float(i % 125) for i in range(200_000)]})
+    frame.write_parquet(here / "reports.parquet")
+    source = FileSource(here / "reports.parquet")
+    running = run_locally(
+        load_network(f"{here}/roads.py"), {"reports": source}, {}, here / "out", Settings(train_size=20_000)
+    )
+    running.wait()
+    return here
+
+
+def invoke(*words: str):  # type: ignore[no-untyped-def]
+    return CliRunner().invoke(app, list(words))
+
+
+def test_from_the_figures_of_a_run(folder: Path) -> None:
+    found = invoke("check", f"{folder}/roads.py", "-r", "reports=1000", "--figures", f"{folder}/out", "--cores", "1")
+    assert found.exit_code == 0, found.output
+    for words in ("metric", "bottleneck", "saturates at", "output alerts: good zone 2 s", "first to leave", "enough"):
+        assert words in found.output
+
+
+def test_too_much(folder: Path) -> None:
+    found = invoke("check", f"{folder}/roads.py", "-r", "reports=1e12", "--figures", f"{folder}/out")
+    assert found.exit_code == 1
+    assert "NOT enough" in found.output
+    assert "grows without bound" in found.output
+
+
+def test_as_json(folder: Path) -> None:
+    found = invoke("check", f"{folder}/roads.py", "-r", "reports=1000", "--figures", f"{folder}/out", "--json")
+    said = json.loads(found.output)
+    assert said["first_to_leave"] == "alerts"
+    boxes = {box["name"]: box for box in said["boxes"]}
+    assert boxes["fast"]["rate"] == pytest.approx(1000, rel=0.01)
+    assert boxes["alerts"]["rate"] == pytest.approx(500, rel=0.05)
+    assert boxes["metric"]["selectivity"] == 1
+    assert boxes["fast"]["selectivity"] == pytest.approx(62 / 125, abs=0.01)
+
+
+def test_measured_now(folder: Path) -> None:
+    sample = f"reports={folder}/reports.parquet"
+    found = invoke("check", f"{folder}/roads.py", "-r", "1000", "--measure", "-s", sample, "--local", "--json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.output)["saturates_at"] > 10
+
+
+@pytest.mark.thorough
+def test_a_replay(folder: Path) -> None:
+    """Twenty thousand seconds of data in about two."""
+    sample = f"reports={folder}/reports.parquet"
+    words = ("check", f"{folder}/roads.py", "--replay", "-s", sample, "--local", "--speed", "10000")
+    found = invoke(*words)
+    assert found.exit_code == 0, found.output
+    assert "output alerts: delay p99" in found.output
+    assert "in its good zone" in found.output
+    said = json.loads(invoke(*words, "--seconds", "1", "--json").output)
+    assert said["kept_up"]
+    assert said["rates"]["reports"] > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["-r", "report=5", "--figures", "x"], "no source 'report'.*'reports'"),
+        (["-r", "reports=many", "--figures", "x"], "expected a number of tuples a second, got 'many'"),
+        (["-r", "reports=-1", "--figures", "x"], "expected a number of tuples a second"),
+        (["--figures", "x"], "give --rate reports=TUPLES"),
+        (["-r", "reports=5"], "either --figures DIR"),
+        (["-r", "reports=5", "--figures", "x", "--measure"], "either --figures DIR"),
+        (["-r", "reports=5", "--figures", "/nowhere"], "no run is there"),
+        (["--replay", "-r", "reports=5"], "leave out --rate"),
+        (["--replay", "--speed", "0"], "numbers above 0"),
+        (["--replay"], "give --source reports=PATH"),
+        (["-r", "reports=5", "--figures", "x", "--headroom", "3"], "a share above 0, up to 1"),
+    ],
+)
+def test_what_is_refused(folder: Path, words: list[str], says: str) -> None:
+    found = invoke("check", f"{folder}/roads.py", *words)
+    assert isinstance(found.exception, ArterialError)
+    with pytest.raises(ArterialError, match=says):
+        raise found.exception

@@ -1,0 +1,118 @@
+"""`arterial resume`, `stop` and `savepoint`: what they keep of a command, and what they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from arterial.cli.main import app
+from arterial.cli.ops.command_file import Command, arguments, keep_command, read_command
+from arterial.errors import DataError, NetworkError, RunError
+
+NETWORK = """
+from arterial import Network
+net = Network("speeding")
+net.source("reports", {"time": "int64", "speed": "int32"}).filter("fast", "speed > 30").output("alerts")
+"""
+
+
+def kept_of(folder: Path, *words: str) -> Command:
+    """What is kept of a command line of `arterial run`."""
+    (folder / "arterial").mkdir(exist_ok=True)
+    command = typer.main.get_command(app).commands["run"]  # type: ignore[attr-defined]
+    keep_command(folder, command.make_context("run", list(words)))
+    assert (folder / "arterial" / "command.json").stat().st_mode & 0o077 == 0
+    return read_command(folder)
+
+
+def test_a_command_is_kept_and_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    kept = kept_of(
+        tmp_path,
+        "net.py:net",
+        "-s",
+        "reports=a.csv",
+        "--out",
+        "o",
+        "--shards",
+        "2",
+        "--no-shed",
+        "--force",
+        "--durable",
+    )
+    assert arguments(kept, tmp_path / "c", None, []) == [
+        "run",
+        f"{tmp_path}/net.py:net",
+        "--source",
+        f"reports={tmp_path}/a.csv",
+        "--out",
+        f"{tmp_path}/o",
+        "--shards",
+        "2",
+        "--durable",
+        "--checkpoint",
+        f"{tmp_path}/c",
+    ]
+    other = arguments(kept, tmp_path / "c", "other:net", ["--source", "reports=b.csv", "--out", "p"])
+    assert other[:3] == ["run", "other:net", "--replace"]
+    assert "reports=b.csv" in other
+    assert f"reports={tmp_path}/a.csv" not in other
+    assert other.index("p") > other.index(f"{tmp_path}/o"), "the later one counts"
+
+
+def test_a_password_is_not_kept(tmp_path: Path) -> None:
+    kept = kept_of(tmp_path, "net.py:net", "-s", "reports=a.csv", "--sink", "alerts=postgresql://me:hush@db/x")
+    assert "hush" not in (tmp_path / "arterial" / "command.json").read_text()
+    with pytest.raises(RunError, match=r"--sink alerts=… holds a password, which is not kept; give it again"):
+        arguments(kept, tmp_path, None, [])
+    assert arguments(kept, tmp_path, None, ["--sink", "alerts=postgresql://x"])
+
+
+def test_a_run_of_another_kind_cannot_be_resumed(tmp_path: Path) -> None:
+    (tmp_path / "arterial").mkdir()
+    with pytest.raises(RunError, match="was not started by arterial run"):
+        read_command(tmp_path)
+    (tmp_path / "arterial" / "command.json").write_text("{}")
+    with pytest.raises(RunError, match="is damaged"):
+        read_command(tmp_path)
+
+
+def test_stopping_what_is_over(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(NETWORK)
+    (tmp_path / "reports.csv").write_text("time,speed\n1,40\n2,20\n")
+    out = str(tmp_path / "out")
+    words = [f"{tmp_path}/net.py:net", "-s", f"reports={tmp_path}/reports.csv", "--out", out, "--local"]
+    log = tmp_path / "run.log"
+    done = CliRunner().invoke(app, ["run", *words, "--log", str(log), "--log-format", "json", "--metrics", "0"])
+    assert done.exit_code == 0, done.output
+    assert [json.loads(line)["event"] for line in log.read_text().splitlines()][-1] == "ended"
+    over = CliRunner().invoke(app, ["stop", out])
+    assert over.exit_code == 0
+    assert "finished" in over.output
+    for place, said in ((tmp_path / "out", "a local run keeps no checkpoint"), (tmp_path, "no run is there")):
+        with pytest.raises(RunError, match=said):
+            CliRunner().invoke(app, ["savepoint", str(place), str(tmp_path / "to")], catch_exceptions=False)
+
+
+def test_resume_ends_as_the_run_does(tmp_path: Path) -> None:
+    """A command is repeated with all that was given; how it ends is how `resume` ends."""
+    (tmp_path / "arterial").mkdir()
+    (tmp_path / "status.json").write_text("{}")
+    kept_of(tmp_path, "net.py:net", "-s", "reports=a.csv", "--out", str(tmp_path / "o"))
+    with pytest.raises(NetworkError, match=r"other\.py"):
+        CliRunner().invoke(app, ["resume", str(tmp_path), "--with", "other.py:net"], catch_exceptions=False)
+    said = CliRunner().invoke(app, ["resume", str(tmp_path), "--no-such-option"])
+    assert said.exit_code == 2
+    assert "--no-such-option" in said.output
+
+
+def test_moving_queries_in_this_process_are_not_watched(tmp_path: Path) -> None:
+    events = tmp_path / "events.csv"
+    events.write_text("0,object,1,0,0\n")
+    words = ["moving", "run", str(events), "--out", str(tmp_path / "updates.csv"), "--metrics", "0"]
+    with pytest.raises(DataError, match=r"--metrics, --log and --lineage are for a run on Spark: give a folder"):
+        CliRunner().invoke(app, words, catch_exceptions=False)
