@@ -20,6 +20,8 @@ from arterial.version import __version__
 
 if TYPE_CHECKING:
     from arterial import moving, sql, testing
+    from arterial.causes.explanation import Explanation
+    from arterial.causes.why import why
     from arterial.connectors.files.source import FileSource
     from arterial.connectors.live.source import LiveSource
     from arterial.connectors.memory_source import ArrivingSource, MemorySource
@@ -33,10 +35,14 @@ if TYPE_CHECKING:
     from arterial.connectors.sinks.table import TableSink
     from arterial.connectors.sinks.webhook import WebhookSink
     from arterial.connectors.source import Ask, Part, Progress, Source, Span
-    from arterial.connectors.table_source import FileTable, TableSource
+    from arterial.connectors.tables.database import PostgresTable, SqliteTable
+    from arterial.connectors.tables.file import FileTable
+    from arterial.connectors.tables.source import TableSource
     from arterial.drawing import Network, RelationHandle, StreamHandle
     from arterial.engine.run.life import Run
     from arterial.engine.run.settings import Settings
+    from arterial.engine.run.watch.watchers import Watch
+    from arterial.engine.spark.cluster import Cluster
     from arterial.engine.spark.frame_sink import FrameSink
     from arterial.engine.spark.frame_source import FrameSource
     from arterial.errors import ArterialError, DataError, MachineError, NetworkError, RunError
@@ -45,13 +51,16 @@ if TYPE_CHECKING:
     from arterial.network.box import Box, Stream
     from arterial.network.expression.function import Function, function
     from arterial.network.network import NetworkValue
-    from arterial.network.qos import Delay
+    from arterial.network.qos import Delay, QoS
     from arterial.network.schema import Schema, Type
     from arterial.network.state import State
     from arterial.network.train import BEGIN, END, Train
+    from arterial.sql.attach import attach
 else:
     # Where each name is defined. It is imported when it is first used, so that the commands start quickly.
     _PLACES = {
+        "arterial.causes.explanation": ("Explanation",),
+        "arterial.causes.why": ("why",),
         "arterial.connectors.sinks.files": ("FileSink",),
         "arterial.connectors.files.source": ("FileSource",),
         "arterial.connectors.live.source": ("LiveSource",),
@@ -65,10 +74,14 @@ else:
         "arterial.connectors.sinks.webhook": ("WebhookSink",),
         "arterial.connectors.source": ("Ask", "Part", "Progress", "Source", "Span"),
         "arterial.connectors.sinks.table": ("TableSink",),
-        "arterial.connectors.table_source": ("FileTable", "TableSource"),
+        "arterial.connectors.tables.database": ("PostgresTable", "SqliteTable"),
+        "arterial.connectors.tables.file": ("FileTable",),
+        "arterial.connectors.tables.source": ("TableSource",),
         "arterial.drawing": ("Network", "RelationHandle", "StreamHandle"),
         "arterial.engine.run.life": ("Run",),
         "arterial.engine.run.settings": ("Settings",),
+        "arterial.engine.run.watch.watchers": ("Watch",),
+        "arterial.engine.spark.cluster": ("Cluster",),
         "arterial.engine.spark.frame_sink": ("FrameSink",),
         "arterial.engine.spark.frame_source": ("FrameSource",),
         "arterial.errors": ("ArterialError", "DataError", "MachineError", "NetworkError", "RunError"),
@@ -77,10 +90,11 @@ else:
         "arterial.network.box": ("Box", "Stream"),
         "arterial.network.expression.function": ("Function", "function"),
         "arterial.network.network": ("NetworkValue",),
-        "arterial.network.qos": ("Delay",),
+        "arterial.network.qos": ("Delay", "QoS"),
         "arterial.network.schema": ("Schema", "Type"),
         "arterial.network.state": ("State",),
         "arterial.network.train": ("BEGIN", "END", "Train"),
+        "arterial.sql.attach": ("attach",),
     }
     _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 
@@ -103,10 +117,11 @@ else:
 
 
 __all__ = [
-    "BEGIN", "END", "ArrivingSource", "ArterialError", "Ask", "Box", "DataError", "Delay", "Delivery", "FileSink",
-    "FileSource", "FileTable", "FrameSink", "FrameSource", "Function", "GrowingSink", "LiveSource", "MachineError",
-    "MemorySink", "MemorySource", "Network", "NetworkError", "NetworkValue", "Outputs", "Part", "PostgresSink",
-    "PrintSink", "Progress", "RelationHandle", "Run", "RunError", "Schema", "Settings", "Sink", "Source", "Span",
-    "SqliteSink", "State", "Stream", "StreamHandle", "TableSink", "TableSource", "Train", "Type", "WebhookSink",
-    "__version__", "collect", "function", "moving", "run", "sql", "testing",
+    "BEGIN", "END", "ArrivingSource", "ArterialError", "Ask", "Box", "Cluster", "DataError", "Delay", "Delivery",
+    "Explanation", "FileSink", "FileSource", "FileTable", "FrameSink", "FrameSource", "Function", "GrowingSink",
+    "LiveSource", "MachineError", "MemorySink", "MemorySource", "Network", "NetworkError", "NetworkValue", "Outputs",
+    "Part", "PostgresSink", "PostgresTable", "PrintSink", "Progress", "QoS", "RelationHandle", "Run", "RunError",
+    "Schema", "Settings", "Sink", "Source", "Span", "SqliteSink", "SqliteTable", "State", "Stream", "StreamHandle",
+    "TableSink", "TableSource", "Train", "Type", "Watch", "WebhookSink", "__version__", "attach", "collect", "function",
+    "moving", "run", "sql", "testing", "why",
 ]  # fmt: skip

@@ -86,7 +86,8 @@ class Network:
     ) -> RelationHandle:
         """A relation whose rows are those of a file or table outside: `run(net, places="places.csv")`.
 
-        Its name is that of a source: a path of a CSV or Parquet file, a frame, or a `FileTable`, which looks again.
+        Its name is that of a source: a path of a CSV or Parquet file, a frame, `sqlite:///city.db?table=places`,
+        `postgresql://…`, or a `TableSource`. With `refresh=1 minute` a file or table is looked at again.
         `time` is the type of the time of the streams that read it. The first rows hold from the beginning of time.
         """
         relation = self.relation(name, schema, key)

@@ -13,15 +13,18 @@ from arterial.boxes.deduplicate import Deduplicate
 from arterial.boxes.distinct import Distinct
 from arterial.boxes.drop import Drop
 from arterial.boxes.filter import OTHERWISE, Filter
+from arterial.boxes.follow import Follow
 from arterial.boxes.group_by import GroupBy
 from arterial.boxes.in_a_row import InARow
 from arterial.boxes.join import LEFT, RIGHT, Join
 from arterial.boxes.latch import Latch
 from arterial.boxes.latest import Latest
+from arterial.boxes.leaders import Leaders
 from arterial.boxes.map import Map
 from arterial.boxes.match import Match
 from arterial.boxes.net import Net
 from arterial.boxes.output import Output
+from arterial.boxes.previous import Previous
 from arterial.boxes.read_relation import CHANGES, ReadRelation
 from arterial.boxes.resample import Resample
 from arterial.boxes.session import Session
@@ -31,6 +34,7 @@ from arterial.boxes.top import Top
 from arterial.boxes.tumble import Tumble
 from arterial.boxes.union import Union
 from arterial.boxes.update_relation import UpdateRelation
+from arterial.boxes.view import NONE, View
 from arterial.boxes.wait_for import UNMET, UNTIL, WaitFor
 from arterial.drawing.relation import RelationHandle
 from arterial.errors import NetworkError
@@ -40,7 +44,7 @@ from arterial.network.duration import Duration
 from arterial.network.expression.aggregate import Values
 from arterial.network.expression.function import Function
 from arterial.network.network import Port
-from arterial.network.qos import Delay
+from arterial.network.qos import Delay, QoS
 from arterial.network.schema import Schema
 
 if TYPE_CHECKING:
@@ -188,9 +192,19 @@ class StreamHandle:
         """The k tuples of each window that are greatest by an expression, with their place."""
         return self.box(Top(name, k, by, every, ascending, rank))
 
+    def leaders(self, name: str, k: int, by: str, *, ascending: bool = False) -> StreamHandle:
+        """The k rows that stand which are greatest by an expression, as rows come and go. What leaves is signed."""
+        return self.box(Leaders(name, k, by, ascending))
+
     def in_a_row(self, name: str, predicate: Value, n: int, *, further: bool = False) -> StreamHandle:
         """The tuple with which the predicate is true for `n` tuples of the group in a row; `further`: and all after."""
         return self.box(InARow(name, predicate, n, further))
+
+    def previous(
+        self, name: str, values: Mapping[str, str] | None = None, /, *, within: Duration | None = None, **more: str
+    ) -> StreamHandle:
+        """Each tuple with values of the tuple before it in its group, if that is at most `within` ago."""
+        return self.box(Previous(name, (*(values or {}).items(), *more.items()), within))
 
     def deduplicate(self, name: str, *key: str, within: Duration) -> StreamHandle:
         """The first tuple of each key; others of the key are left out for the time `within`."""
@@ -226,10 +240,17 @@ class StreamHandle:
         return self.box(BSort(name, disorder, time))
 
     def join(
-        self, name: str, other: StreamHandle, *, within: Duration, on: str | None = None, time: str = "joined"
+        self,
+        name: str,
+        other: StreamHandle,
+        *,
+        within: Duration,
+        on: str | None = None,
+        time: str = "joined",
+        after: Duration | None = None,
     ) -> StreamHandle:
         """Pairs of this stream's tuples with the other's, of one group, `within` so much time of each other."""
-        return self.network.box(Join(name, within, on, time), **{LEFT: self, RIGHT: other})
+        return self.network.box(Join(name, within, on, time, after), **{LEFT: self, RIGHT: other})
 
     def match(self, name: str, other: StreamHandle, *, on: str | None = None) -> StreamHandle:
         """Pairs of rows that stand on both streams: `on="left.object = right.object"`. What leaves is signed."""
@@ -273,12 +294,36 @@ class StreamHandle:
         relation.changes = changes.port
         return changes
 
-    def read_relation(self, name: str, relation: RelationHandle, prefix: str = "") -> StreamHandle:
-        """The tuples with the values that the relation has for their key at their time."""
+    def read_relation(
+        self, name: str, relation: RelationHandle, prefix: str = "", *, before: bool = False
+    ) -> StreamHandle:
+        """The tuples with the values that the relation has for their key at their time, or just `before` it."""
         others: dict[str, StreamHandle] = {}
         if relation.changes is not None:
             others[CHANGES] = StreamHandle(self.network, relation.changes)
-        made = self.box(ReadRelation(name, relation.relation, prefix, bool(others)), **others)
+        made = self.box(ReadRelation(name, relation.relation, prefix, bool(others), before), **others)
+        relation.read.append(name)
+        return made
+
+    def follow(
+        self,
+        name: str,
+        relation: RelationHandle,
+        begin: Mapping[str, str],
+        each: Mapping[str, str],
+        until: str,
+        *,
+        most: int = 1000,
+    ) -> StreamHandle:
+        """Each tuple at the end of its way through the relation: it `begin`s, takes `each` row, `until` it ends."""
+        others: dict[str, StreamHandle] = {}
+        if relation.changes is not None:
+            changes = StreamHandle(self.network, relation.changes)
+            if changes.type.keyed_by != self.type.keyed_by:
+                changes = changes.group_by(*self.type.keyed_by, name=self.network.free_name(f"{name}_rows"))
+            others[CHANGES] = changes
+        pairs = (tuple(begin.items()), tuple(each.items()))
+        made = self.box(Follow(name, relation.relation, *pairs, until, most, bool(others)), **others)
         relation.read.append(name)
         return made
 
@@ -286,14 +331,33 @@ class StreamHandle:
         """The same stream, kept for some time where queries can be attached later."""
         return self.box(ConnectionPoint(name, retention, tuple(storage_key)))
 
-    def output(self, name: str, qos: Delay | None = None) -> StreamHandle:
+    def view(
+        self,
+        name: str,
+        materialise: str = NONE,
+        retention: Duration = "1 hour",
+        storage_key: Sequence[str] = (),
+        qos: Delay | QoS | None = None,
+    ) -> StreamHandle:
+        """Name the stream, so that one can connect to it later; `materialise` says whether it is kept."""
+        asked = self._quality(name, qos)
+        column, value = asked.value or (None, ())
+        graphs = (asked.graph, tuple(asked.share), column, tuple(value), asked.weight)
+        return self.box(View(name, materialise, retention, tuple(storage_key), *graphs))
+
+    def output(self, name: str, qos: Delay | QoS | None = None) -> StreamHandle:
         """Deliver the stream under that name; gives the stream again, to draw on."""
-        if not (qos is None or isinstance(qos, Delay)):
-            raise NetworkError(
-                f"network {self.network.name!r}, box {name!r}: expected qos=Delay(good, zero), got {qos!r}"
-            )
-        self.box(Output(name, () if qos is None else qos.graph))
+        asked = self._quality(name, qos)
+        column, value = asked.value or (None, ())
+        self.box(Output(name, asked.graph, tuple(asked.share), column, tuple(value), asked.weight))
         return self
+
+    def _quality(self, name: str, qos: Delay | QoS | None) -> QoS:
+        if not (qos is None or isinstance(qos, Delay | QoS)):
+            raise NetworkError(
+                f"network {self.network.name!r}, box {name!r}: expected qos=Delay(good, zero) or QoS(…), got {qos!r}"
+            )
+        return QoS(qos) if isinstance(qos, Delay) else qos or QoS()
 
 
 def _values(given: Mapping[str, Any] | Function | None, more: Mapping[str, Any]) -> Values:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from arterial.connectors.sinks.memory import MemorySink
-from arterial.engine.run.folder import checkpoint_or_temporary
+from arterial.engine.run.checkpoint.folder import checkpoint_or_temporary
 from arterial.engine.run.local import LocalRun
 from arterial.engine.run.settings import Settings
 from arterial.errors import RunError, near
