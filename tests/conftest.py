@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from arterial.engine.spark.session import spark_session
+from tests.kafka import kafka as kafka
 from tests.postgres import postgres as postgres
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A busy machine makes no case wrong, only slow.
-settings.register_profile("arterial", deadline=None)
-settings.load_profile("arterial")
+# A busy machine makes no case wrong, only slow. The same cases on every run, so that a red suite is red for its change;
+# `make test-slow` looks for new ones.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
+settings.load_profile("same")
 
 # Tests run for seconds, so Java's slow compiler never pays.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+# An archive of Java's classes is used if there is one (`make test-spark` makes it first).
+os.environ.setdefault("ARTERIAL_ARCHIVE", "use")
+
+# Files of tests are in memory where there is room: a run syncs each of its steps, so that the tests that visit every
+# crash point would wait for the disk longer than they compute.
+_MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
+if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,19 @@ ROOTS = ("src", "tests", "docs", "examples", "benchmarks")
 # A dotted name of the package: arterial.x.y, with what stands in it: arterial.x.y.Name.
 DOTTED = re.compile(r"\barterial(?:\.\w+)+")
 # Files that the documents tell the reader to make.
-YOURS = ("speeding.py", "sensors.py", "fleet.py", "clicks.py", "system.py", "file.py", "file.md")
+YOURS = (
+    "speeding.py",
+    "sensors.py",
+    "fleet.py",
+    "clicks.py",
+    "system.py",
+    "file.py",
+    "file.md",
+    "hook.py",
+    "rooms.py",
+    "fill.py",
+    "watch.py",
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -29,3 +29,13 @@ def test_a_query_of_your_own_runs() -> None:
     done = subprocess.run([sys.executable, EXAMPLES / "group_nearest.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "at the end: taxi" in done.stdout
+
+
+@pytest.mark.thorough
+def test_a_running_network_is_asked() -> None:
+    done = subprocess.run([sys.executable, EXAMPLES / "ask.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "second 600: a vehicle stands in segment 42",
+        "minutes with a standing vehicle: 20",
+    ]

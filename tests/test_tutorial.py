@@ -116,6 +116,7 @@ def sensors(folder: Path) -> dict[str, Path]:
     return {"readings": folder / "readings.csv", "places": folder / "places.csv"}
 
 
+@pytest.mark.thorough
 def test_sensors(sensors: dict[str, Path]) -> None:
     out = run_locally("sensors", sensors)
     fit, bad = [], 0
@@ -214,6 +215,7 @@ def areas_of(van: str, place: dict[str, tuple[float, float]]) -> set[str]:
     return {area for area, is_in in inside.items() if is_in}
 
 
+@pytest.mark.thorough
 def test_fleet(fleet: dict[str, Path]) -> None:
     out = run_locally("fleet", fleet)
     lines = [json.loads(line) for line in fleet["reports"].read_text().splitlines()]

@@ -26,10 +26,11 @@ SOURCE = ROOT / "src" / "arterial"
 ROOMS = ("engine", "connectors", "storage", "network", "optimize")
 EVERYDAY = re.findall(
     r"\w+",
-    """application clean compile crossing csv daemon damage drawn drop error failed failures file find finished folder
-    format hash hashing http in inprocess java json life local lock made memory optimize packed packing parser
-    partitions place postgres process processor reader reading rules serial session settings show spark sqlite
-    started storage table texts tree troubles vectorised""",
+    """application ahead bound clean compile cost crossing csv daemon damage decide drawn drop error failed failures
+    file find finished folder format gateway hash hashing http in inprocess insert java json life local lock lower made
+    memory names optimize packed packing parser partitions place postgres preloaded private process processor python
+    read reader reading ready reorder rules serial server session settings share show spark sqlite start started
+    storage table texts tree troubles vectorised""",
 )
 
 BANNED = re.compile(
@@ -39,6 +40,7 @@ BANNED = re.compile(
 )
 
 
+@pytest.mark.thorough
 def test_names_in_the_code_are_in_the_glossary() -> None:
     known = _glossary() | {_singular(word) for word in EVERYDAY}
     missing = {name: word for word, name in _named() if _singular(word) not in known}
@@ -69,6 +71,7 @@ def test_help_texts_are_in_plain_english() -> None:
     assert not found
 
 
+@pytest.mark.thorough
 def test_messages_and_docstrings_are_in_plain_english() -> None:
     found = []
     for path in sorted(SOURCE.rglob("*.py")):

@@ -29,8 +29,9 @@ INDEX = "README.md"
 BEGIN, END = "<!-- made by `python -m tools.box_pages`: begin -->", "<!-- made by `python -m tools.box_pages`: end -->"
 
 TRAITS = (
-    "stateless", "takes_signed", "passes", "regroups", "keeping", "thinnable", "inseparable", "movable", "reads",
-    "changes", "commutes_with", "stale", "apart",
+    "stateless", "takes_signed", "passes", "independent", "regroups", "keeping", "connectable", "thinnable",
+    "inseparable", "windowed", "movable", "reads", "remembers", "changes", "commutes_with", "lowers", "never_fails",
+    "selects", "copies", "computes", "carries", "stale", "apart",
 )  # fmt: skip
 """The traits, in the order of the table."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from arterial.drawing import Network, StreamHandle
+from arterial.errors import NetworkError
 from arterial.network.schema import Schema, Type
 from tests.conformance.expressions import texts
 
@@ -18,6 +19,14 @@ Add = Callable[[Draw, Network, str, StreamHandle, list[StreamHandle]], StreamHan
 def condition(draw: Draw, schema: Schema) -> str:
     """A predicate."""
     return draw(texts(schema, Type.BOOL, 1))
+
+
+def columns(stream: StreamHandle, *but: str) -> list[str]:
+    """The stream's columns, without its time and those. A box that needs one does not fit where there is none."""
+    names = [name for name in stream.schema.names if name not in (stream.type.time, *but)]
+    if not names:
+        raise NetworkError("the stream has no column but its time")
+    return names
 
 
 def values_over(draw: Draw, stream: StreamHandle, holistic: bool, start: bool = True) -> dict[str, str]:

@@ -14,7 +14,12 @@ CASES = cases()
 
 @pytest.mark.parametrize(
     ("length", "seed"),
-    [(0, 0), (1, 1), (12, 2), *(pytest.param(*of, marks=pytest.mark.thorough) for of in ((40, 3), (150, 4)))],
+    [
+        *((0, 0), (12, 2)),
+        pytest.param(1, 1, marks=pytest.mark.thorough),
+        pytest.param(40, 3, marks=pytest.mark.thorough),
+        pytest.param(150, 4, marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("kind", CASES)
 def test_both_engines_agree(kind: str, length: int, seed: int) -> None:

@@ -20,7 +20,10 @@ from tests.conformance.tuples import SCHEMA, values_of
 ROWS = st.lists(st.fixed_dictionaries({f.name: values_of(f.type) for f in SCHEMA}), min_size=1, max_size=6)
 
 
-@pytest.mark.parametrize("kind", [Type.INT64, Type.FLOAT64, Type.STRING, Type.BOOL])
+@pytest.mark.parametrize(
+    "kind",
+    [Type.INT64, Type.STRING, *(pytest.param(one, marks=pytest.mark.thorough) for one in (Type.FLOAT64, Type.BOOL))],
+)
 @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_both_evaluators_agree(kind: Type, data: st.DataObject) -> None:

@@ -45,6 +45,8 @@ BOXES: dict[str, Draw] = {
     "filter": lambda s, o: s.filter("b", "x > 0 or b"),
     "distinct": lambda s, o: s.map("few", keep=["t", "k", "s"]).distinct("b"),
     "net": lambda s, o: s.map("few", keep=["t", "k", "s"]).net("b"),
+    "leaders": lambda s, o: s.map("few", keep=["t", "k", "s"]).leaders("b", 2, "k"),
+    "leaders by group": lambda s, o: s.group_by("k").leaders("b", 1, "f", ascending=True),
     "union": lambda s, o: s.union("b", o),
     "aggregate": lambda s, o: s.aggregate("b", VALUES),
     "by group": lambda s, o: s.group_by("k").aggregate("b", VALUES),

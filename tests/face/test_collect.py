@@ -135,3 +135,14 @@ def test_closures_of_one_place_are_different_functions() -> None:
     stream.tumble("two", every=10, n=above(2)).output("out_two")
     got = art.collect(net, s=[{"time": i, "x": i} for i in range(5)])
     assert (got["out_one"]["n"].to_list(), got["out_two"]["n"].to_list()) == ([3], [2])
+
+
+def test_signs_and_times_that_no_stream_has_leave_by_late() -> None:
+    net = art.Network("n")
+    source = net.source("s", {"time": int, "x": int, "sign": "int8"}, signed=True)
+    source.output("o")
+    source.late.output("late")
+    rows = [{"time": 1, "x": x, "sign": sign} for x, sign in enumerate((1, 2, 0, None, -1))]
+    found = art.collect(net, s=[*rows, {"time": 2**62 + 1, "x": 9, "sign": 1}])
+    assert sorted(found["o"]["x"]) == [0, 4]
+    assert sorted(found["late"]["x"]) == [1, 2, 3, 9]

@@ -106,6 +106,7 @@ def test_pause_resume_stop(reports: Path) -> None:
     assert (run.state, run.ended) == ("stopped", False)
 
 
+@pytest.mark.thorough
 def test_single_steps(reports: Path, tmp_path: Path) -> None:
     settings = art.Settings(train_size=2)
     run = LocalRun(speeding().value, {"reports": art.FileSource(reports)}, {}, tmp_path / "work", settings)
@@ -116,8 +117,11 @@ def test_single_steps(reports: Path, tmp_path: Path) -> None:
         time.sleep(0.01)
     assert not run.wait(0.2)
     assert run.statistics.steps == 2
-    with pytest.raises(art.RunError, match="cannot change its network"):
-        run.replace(speeding().value)
+    other = art.Network("other")
+    other.source("others", {"time": int}).output("out")
+    with pytest.raises(art.RunError, match="must have the same sources, reports; it has others"):
+        run.replace(other.value)
+    assert run.replace(speeding().value) == run.version == 2
     run.resume()
     assert run.wait(60)
     assert run.ended

@@ -53,7 +53,7 @@ def test_a_program_imports_only_the_face() -> None:
 
 @pytest.mark.thorough
 def test_a_program_has_strict_types(tmp_path: Path) -> None:
-    words = ["--strict", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path)]
+    words = ["--strict", "--config-file", str(ROOT / "pyproject.toml")]  # with the cache of `make types`
     wrong = tmp_path / "wrong.py"
     wrong.write_text("import arterial as art\nart.Netwrok('x')\nart.collect(art.Network('n')).nothing\n")
     good = subprocess.run([sys.executable, "-m", "mypy", *words, PROGRAM], capture_output=True, text=True, cwd=ROOT)
@@ -63,6 +63,7 @@ def test_a_program_has_strict_types(tmp_path: Path) -> None:
     assert '"Outputs" has no attribute "nothing"' in bad.stdout
 
 
+@pytest.mark.thorough
 def test_a_program_runs(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, PROGRAM, tmp_path], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

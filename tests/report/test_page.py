@@ -52,6 +52,7 @@ class Checker(HTMLParser):
             assert self.open.pop() == tag
 
 
+@pytest.mark.thorough
 def test_the_page_is_well_formed_and_ids_are_unique() -> None:
     checker = Checker()
     checker.feed(full_page().html())

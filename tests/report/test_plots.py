@@ -43,10 +43,12 @@ def test_colours_can_be_given_for_a_picture_that_stands_alone() -> None:
     assert "var(" not in svg
 
 
+@pytest.mark.thorough
 def test_the_same_figure_is_the_same_text() -> None:
     assert [plots.svg_of(figure) for figure in every_plot()] == [plots.svg_of(figure) for figure in every_plot()]
 
 
+@pytest.mark.thorough
 def test_global_settings_are_left_alone() -> None:
     before = dict(matplotlib.rcParams)
     for figure in every_plot():
