@@ -4,28 +4,37 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# The tests start hundreds of Python processes, which would compile the sources again each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Two test processes side by side, each with one Spark session. A file stays in one process, so that its fixtures are made once.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-WITH_DOCTESTS := --doctest-modules src/arterial tests
 
-.PHONY: help setup demo check test test-quick test-here test-spark test-all test-slow bench lint types layers docs dist clean
+.PHONY: help setup installed archive demo studio page check test test-quick test-doc test-here test-spark test-all test-cluster test-kafka test-slow bench lint types layers docs dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(STAMP) $(VENV)/.postgres ## Make the virtual environment in .venv, and install what the tests need
+setup: ## Make the virtual environment in .venv, and install what the tests need
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3) GOALS='$(MAKECMDGOALS)' installed
+
+installed: $(STAMP) $(VENV)/.postgres $(VENV)/.kafka/found $(VENV)/.chromium
+	@:
+
+$(VENV):
+	@mkdir -p $@
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Arterial needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@echo "==> Setting up $(VENV) (about two minutes the first time)"
+	  { echo "Arterial needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(or $(GOALS),$(MAKECMDGOALS))"; exit 1; }
+	@echo "==> Setting up $(VENV) (about a minute the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
 	@echo "==> $(VENV) is ready"
 
 # The tests of the PostgreSQL sink start a server of their own. Its programs are found, or installed where that is allowed.
-$(VENV)/.postgres: $(STAMP)
+$(VENV)/.postgres: | $(VENV)
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 	  { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "==> Installing PostgreSQL for the tests" && \
 	    export DEBIAN_FRONTEND=noninteractive && apt-get update -qq >/dev/null 2>&1 && \
@@ -33,12 +42,43 @@ $(VENV)/.postgres: $(STAMP)
 	  echo "==> Left out: the tests on PostgreSQL, which is not installed here (apt-get install postgresql)"
 	@touch $@
 
+# The tests of the studio's page run in the system's browser. It comes after PostgreSQL, since only one apt-get can run.
+$(VENV)/.chromium: $(VENV)/.postgres
+	@test -n "$$CHROME" || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	  { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "==> Installing Chromium for the tests" && \
+	    export DEBIAN_FRONTEND=noninteractive && apt-get update -qq >/dev/null 2>&1 && \
+	    apt-get install -qq -y --no-install-recommends chromium >/dev/null 2>&1; } || \
+	  echo "==> Left out: the tests of the studio in a browser, which is not installed here (apt-get install chromium, or set CHROME)"
+	@touch $@
+
+# The tests of Kafka start a broker of their own. Maven copies its jars, from wherever it is set up to find them.
+$(VENV)/.kafka/found: tools/kafka/pom.xml | $(VENV)
+	@mkdir -p $(VENV)/.kafka
+	@{ command -v mvn >/dev/null && command -v java >/dev/null && echo "==> Copying Apache Kafka for the tests (54 MB, once)" && \
+	   mvn -q -B -f tools/kafka/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/.kafka/jars >/dev/null 2>&1; } || \
+	  { rm -rf $(VENV)/.kafka/jars; echo "==> Left out: the tests on Kafka, which needs Java 17, Maven and its repository (apt-get install maven)"; }
+	@touch $@
+
+# Java's classes of Spark in an archive in the user's cache: each of the tests on Spark then starts in half the time.
+archive: $(VENV)/.archive
+
+$(VENV)/.archive: $(STAMP)
+	@echo "==> Making the archive of Java's classes (about a minute, once)"
+	@$(BIN)/python -m tools.archive
+	@touch $@
+
 $(VENV)/.docs: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@
 
-demo: setup ## Simulate a short rush hour, make its history, show it
+demo: $(STAMP) ## Simulate a short rush hour, make its history, show it
 	@$(BIN)/python examples/demo.py
+
+studio: $(STAMP) ## Simulate a city with accidents, run it live, open the studio on it
+	@$(BIN)/python examples/studio.py
+
+page: setup ## Build the studio's page from its sources (needs Node), and test its logic
+	@$(BIN)/python -m tools.studio && cd studio && npm --silent test
 
 lint: setup ## Check style and format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -53,24 +93,36 @@ check: setup ## For every edit: lint, import rules, types, doctests, quick tests
 	@echo "==> Lint and import rules"; $(MAKE) --no-print-directory lint layers
 	@$(MAKE) --no-print-directory -j2 types test-quick
 
-# The tests without Spark come first: they compile the kernels that the tests on Spark then find in numba's cache.
+# First what takes one core each: the doctests compile nearly all kernels, which the tests then find in numba's cache
+# instead of compiling them in each process. Then the tests with and without Spark at once: those on Spark wait half of the time.
 test: setup ## What CI runs: as `make check`, with the thorough tests and those on Spark
 	@echo "==> Lint and import rules"; $(MAKE) --no-print-directory lint layers
-	@$(MAKE) --no-print-directory -j2 types test-here
-	@$(MAKE) --no-print-directory test-spark
+	@$(MAKE) --no-print-directory -j3 -Oline test-doc archive types
+	@$(MAKE) --no-print-directory -j2 -Oline test-here test-spark
 	@echo "==> All checks passed"
 
 test-quick: setup ## The doctests and the quick tests without Spark
-	@echo "==> Quick tests without Spark"; $(PYTEST) -m 'not slow and not spark and not thorough' $(WITH_DOCTESTS)
+	@echo "==> Quick tests without Spark"; $(PYTEST) -m 'not slow and not spark and not thorough' --doctest-modules src/arterial tests
 
-test-here: setup ## The doctests and all tests without Spark
-	@echo "==> Tests without Spark"; $(PYTEST) -m 'not slow and not spark' $(WITH_DOCTESTS)
+test-doc: setup ## The doctests
+	@echo "==> Doctests"; $(BIN)/python -m pytest --doctest-modules src/arterial
 
-test-spark: setup ## The tests on Spark
-	@echo "==> Tests on Spark"; $(PYTEST) -m 'not slow and spark'
+test-here: setup ## All tests without Spark
+	@echo "==> Tests without Spark"; $(PYTEST) -m 'not slow and not spark' tests
+
+test-spark: setup archive ## The tests on Spark
+	@test "$$(id -u)" = 0 && command -v ip >/dev/null && command -v unshare >/dev/null || \
+	  echo "==> Left out: the tests on hosts of a cluster, which need root and iproute2"
+	@echo "==> Tests on Spark"; $(PYTEST) -m 'not slow and spark' tests
+
+test-cluster: setup ## Runs on hosts with addresses and disks of their own (root, iproute2): lost workers, zombies, a driver that moves
+	@$(BIN)/python -m pytest -m 'slow or not slow' -rs tests/cluster
+
+test-kafka: setup archive ## The tests against a real Kafka, the long ones too
+	@echo "==> Tests on Kafka"; $(BIN)/python -m pytest tests/connectors/kafka -m 'slow or not slow'
 
 test-slow: setup ## The suites that take minutes
-	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -m slow --hypothesis-profile=search
 
 docs: $(VENV)/.docs ## Build the documentation site; a warning is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "==> build/site/index.html"
@@ -78,10 +130,10 @@ docs: $(VENV)/.docs ## Build the documentation site; a warning is an error
 test-all: test test-slow docs ## Everything
 	@echo "==> Everything passed"
 
-dist: setup ## Build wheel and source archive; run a network from the installed wheel
+dist: $(STAMP) ## Build wheel and source archive; run a network from the installed wheel
 	@$(BIN)/python -m tools.dist
 
-bench: setup ## Measure; print a table and write build/bench.json
+bench: $(STAMP) ## Measure; print a table and write build/bench.json
 	@$(BIN)/python -m benchmarks
 
 clean: ## Remove what was built, keep .venv
