@@ -37,7 +37,7 @@ def run(tmp_path: Path) -> Iterator[LocalRun]:
     thread = Thread(target=running.work, daemon=True)
     thread.start()
     patience = time.monotonic() + 30
-    while running.statistics.steps < 3 and time.monotonic() < patience:
+    while running.status.step < 3 and time.monotonic() < patience:
         time.sleep(0.01)
     yield running
     running.stop()

@@ -62,7 +62,7 @@ def running(tmp_path: Path) -> Iterator[LocalRun]:
 
 def until(run: LocalRun, steps: int) -> None:
     patience = time.monotonic() + 30
-    while run.statistics.steps < steps:
+    while run.status.step < steps:
         assert time.monotonic() < patience
         time.sleep(0.01)
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_is_refused_and_the_run_goes_on(running: LocalRun, tmp_pa
         assert said in answer.said
     assert ask(tmp_path / "c", "dance").said == "unknown request 'dance'"
     assert running.version == 1
-    before = running.statistics.steps
+    before = running.status.step
     until(running, before + 2)
     assert running.state == "running"
 
@@ -185,10 +185,10 @@ def test_the_commands(running: LocalRun, tmp_path: Path) -> None:
     assert "refused: network 'n': the output 'odds' is new" in said("replace", tmp_path / "c", place, code=1)
     sink = f"odds={tmp_path}/odds/"
     assert "accepted as version 2, from step" in said("replace", tmp_path / "c", place, "--sink", sink)
-    until(running, running.statistics.steps + 3)
+    until(running, running.status.step + 3)
     told = said("optimise", tmp_path / "c")
     assert "accepted as version 3: reorder" in told
-    until(running, running.statistics.steps + 8)
+    until(running, running.status.step + 8)
     why = said("explain", tmp_path / "c", "--why")
     assert "version 3, after step" in why
     assert "because of few" in why

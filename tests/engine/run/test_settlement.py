@@ -95,7 +95,7 @@ def test_the_union_of_answers_is_that_of_a_run_without_load(
         run.shed(arc, share, overflow=True)
         steps = min(STEPS, steps + more)
         run.step(more)
-        _until(lambda: run.statistics.steps >= steps)  # noqa: B023
+        _until(lambda: run.status.step >= steps)  # noqa: B023
     run.resume()
     assert run.wait(60)
     assert _union(run) == expected
@@ -110,7 +110,7 @@ def test_it_is_settled_while_the_run_goes_on_once_nothing_is_shed(
     run = _run(tmp_path)
     run.shed("f → m", 0.5, overflow=True)
     run.step(4)
-    _until(lambda: run.statistics.steps == 4)
+    _until(lambda: run.status.step == 4)
     time.sleep(0.2)
     waiting, late = count_overflow(tmp_path)
     assert waiting == sum(run.status.shed.values()) > 0
@@ -126,7 +126,7 @@ def test_on_demand_from_another_process(tmp_path: Path) -> None:
     run = _run(tmp_path)
     run.shed("f → m", 1.0, overflow=True)
     run.step(3)
-    _until(lambda: run.statistics.steps == 3)
+    _until(lambda: run.status.step == 3)
     number = sum(run.status.shed.values())
     said = CliRunner().invoke(app, ["status", str(tmp_path)]).output
     assert f"overflow: {number} tuples wait to be settled; late answers: none" in said
@@ -143,7 +143,7 @@ def test_what_is_settled_again_after_a_kill_gives_the_same(tmp_path: Path, monke
     run = _run(tmp_path)
     run.shed("f → m", 0.7, overflow=True)
     run.step(3)
-    _until(lambda: run.statistics.steps == 3)
+    _until(lambda: run.status.step == 3)
     own = Settlement(tmp_path / FOLDER, lambda _: _network(), "fail")
     monkeypatch.setattr(settlement, "remove", lambda _: None)  # as if it were killed before each part is removed
     number = own.settle()

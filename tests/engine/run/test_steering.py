@@ -93,12 +93,12 @@ def test_a_hold_that_is_lifted_lets_its_tuples_go_on_while_nothing_comes(tmp_pat
     run = _run(tmp_path)
     run.hold("t", 0)
     run.step(10)
-    _until(lambda: run.statistics.steps == 10)
+    _until(lambda: run.status.step == 10)
     assert run.status.window["held"][INTO] == sum(run.status.boxes["f"][1:2])
     run.hold("t", None)
     run.step(20)
     _until(lambda: not run.status.window["held"])
-    assert run.statistics.steps < 30
+    assert run.status.step < 30
     run.stop()
 
 
@@ -107,7 +107,7 @@ def test_shedding_by_command_is_counted_and_kept(tmp_path: Path, expected: dict[
     run = _run(tmp_path)
     run.shed("raw", 0.5, keep="x > 3", overflow=True)
     run.step(STEPS)
-    _until(lambda: run.statistics.steps == STEPS)
+    _until(lambda: run.status.step == STEPS)
     arc = "f.out → raw.in"
     parts = sorted(overflow_folder(tmp_path / "arterial", 1, arc).glob("part-*.parquet"))
     kept = pl.concat([pl.read_parquet(part) for part in parts])

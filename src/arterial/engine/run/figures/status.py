@@ -98,7 +98,7 @@ class StatusFile:
             shed=before.shed if before else {},
             set_aside=before.set_aside if before else 0,
         )
-        self._write()
+        self._write(self.status)
 
     def add_step(self, figures: StepFigures, steering: Mapping[str, Any], window: Mapping[str, Any]) -> None:
         """Count the tuples of a step, unless it was counted before a crash."""
@@ -136,13 +136,14 @@ class StatusFile:
             self._change(state=state, error=error, finished=now() if over else None)
 
     def _change(self, **changes: Any) -> None:
-        self.status = replace(self.status, **changes)
-        self._write()
+        changed = replace(self.status, **changes)
+        self._write(changed)
+        self.status = changed  # last: what this process says of the run, others can read by then
 
-    def _write(self) -> None:
+    def _write(self, status: Status) -> None:
         if self._path is not None:
             # Not `asdict`, which copies all of it at every step.
-            said = {name: getattr(self.status, name) for name in Status.__dataclass_fields__}
+            said = {name: getattr(status, name) for name in Status.__dataclass_fields__}
             put_in_place(self._path, json.dumps(said) + "\n")
 
 
