@@ -21,7 +21,7 @@ from arterial import Network
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sink import Delivery, Sink
-from arterial.connectors.sinks.files import FileSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.host.arc_steering import StepSteering
 from arterial.engine.host.inprocess import InProcess

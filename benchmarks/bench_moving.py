@@ -24,8 +24,8 @@ import psutil
 from scipy.spatial import cKDTree
 
 from arterial.arrays import Array
-from arterial.boxes.output import Output
-from arterial.boxes.source import Source
+from arterial.boxes.ends.output import Output
+from arterial.boxes.ends.source import Source
 from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
 from arterial.moving.boxes.moving_queries import MovingQueries

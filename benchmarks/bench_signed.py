@@ -19,7 +19,7 @@ from arterial.engine.host.inprocess import InProcess
 from arterial.moving import gpac_in, gpac_knn
 from arterial.network.train import Train
 from arterial.optimize import measured
-from arterial.optimize.push_down import push_down
+from arterial.optimize.tactics.push_down import push_down
 from benchmarks.figure import Figure
 
 OBJECTS = 100_000

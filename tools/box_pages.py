@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 from arterial.drawing import Network, StreamHandle
 from arterial.network import box as box_module
@@ -51,9 +51,9 @@ def own_boxes() -> dict[str, type[Box]]:
     """The kinds of box of Arterial's own rooms, by their words."""
     for room in ROOMS:
         package = import_module(room)
-        for module in iter_modules(package.__path__):
-            import_module(f"{room}.{module.name}")
-    found = {word: kind for word, kind in Box.kinds.items() if kind.__module__.rpartition(".")[0] in ROOMS}
+        for module in walk_packages(package.__path__, f"{room}."):
+            import_module(module.name)
+    found = {word: kind for word, kind in Box.kinds.items() if kind.__module__.startswith(ROOMS)}
     return dict(sorted(found.items()))
 
 

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from arterial.connectors.live.source import LiveSource
     from arterial.connectors.memory_source import ArrivingSource, MemorySource
     from arterial.connectors.sink import Delivery, Sink
-    from arterial.connectors.sinks.files import FileSink
-    from arterial.connectors.sinks.growing import GrowingSink
+    from arterial.connectors.sinks.databases.postgres import PostgresSink
+    from arterial.connectors.sinks.databases.sqlite import SqliteSink
+    from arterial.connectors.sinks.databases.table import TableSink
+    from arterial.connectors.sinks.files.growing import GrowingSink
+    from arterial.connectors.sinks.files.parts import FileSink
     from arterial.connectors.sinks.memory import MemorySink
-    from arterial.connectors.sinks.postgres import PostgresSink
     from arterial.connectors.sinks.print import PrintSink
-    from arterial.connectors.sinks.sqlite import SqliteSink
-    from arterial.connectors.sinks.table import TableSink
     from arterial.connectors.sinks.webhook import WebhookSink
     from arterial.connectors.source import Ask, Part, Progress, Source, Span
     from arterial.connectors.tables.database import PostgresTable, SqliteTable
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from arterial.engine.run.settings import Settings
     from arterial.engine.run.watch.watchers import Watch
     from arterial.engine.spark.cluster import Cluster
-    from arterial.engine.spark.frame_sink import FrameSink
-    from arterial.engine.spark.frame_source import FrameSource
+    from arterial.engine.spark.frames.frame_sink import FrameSink
+    from arterial.engine.spark.frames.frame_source import FrameSource
     from arterial.errors import ArterialError, DataError, MachineError, NetworkError, RunError
     from arterial.face.collect import Outputs, collect
     from arterial.face.run import run
@@ -61,19 +61,19 @@ else:
     _PLACES = {
         "arterial.causes.explanation": ("Explanation",),
         "arterial.causes.why": ("why",),
-        "arterial.connectors.sinks.files": ("FileSink",),
+        "arterial.connectors.sinks.files.parts": ("FileSink",),
         "arterial.connectors.files.source": ("FileSource",),
         "arterial.connectors.live.source": ("LiveSource",),
         "arterial.connectors.sinks.memory": ("MemorySink",),
         "arterial.connectors.memory_source": ("ArrivingSource", "MemorySource"),
         "arterial.connectors.sink": ("Delivery", "Sink"),
-        "arterial.connectors.sinks.growing": ("GrowingSink",),
-        "arterial.connectors.sinks.postgres": ("PostgresSink",),
+        "arterial.connectors.sinks.files.growing": ("GrowingSink",),
+        "arterial.connectors.sinks.databases.postgres": ("PostgresSink",),
         "arterial.connectors.sinks.print": ("PrintSink",),
-        "arterial.connectors.sinks.sqlite": ("SqliteSink",),
+        "arterial.connectors.sinks.databases.sqlite": ("SqliteSink",),
         "arterial.connectors.sinks.webhook": ("WebhookSink",),
         "arterial.connectors.source": ("Ask", "Part", "Progress", "Source", "Span"),
-        "arterial.connectors.sinks.table": ("TableSink",),
+        "arterial.connectors.sinks.databases.table": ("TableSink",),
         "arterial.connectors.tables.database": ("PostgresTable", "SqliteTable"),
         "arterial.connectors.tables.file": ("FileTable",),
         "arterial.connectors.tables.source": ("TableSource",),
@@ -82,8 +82,8 @@ else:
         "arterial.engine.run.settings": ("Settings",),
         "arterial.engine.run.watch.watchers": ("Watch",),
         "arterial.engine.spark.cluster": ("Cluster",),
-        "arterial.engine.spark.frame_sink": ("FrameSink",),
-        "arterial.engine.spark.frame_source": ("FrameSource",),
+        "arterial.engine.spark.frames.frame_sink": ("FrameSink",),
+        "arterial.engine.spark.frames.frame_source": ("FrameSource",),
         "arterial.errors": ("ArterialError", "DataError", "MachineError", "NetworkError", "RunError"),
         "arterial.face.collect": ("Outputs", "collect"),
         "arterial.face.run": ("run",),

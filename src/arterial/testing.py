@@ -17,9 +17,9 @@ from typing import Any
 
 import polars as pl
 
-from arterial.boxes.group_by import GroupBy
-from arterial.boxes.output import Output
-from arterial.boxes.source import Source
+from arterial.boxes.ends.output import Output
+from arterial.boxes.ends.source import Source
+from arterial.boxes.tuples.group_by import GroupBy
 from arterial.connectors.frames import frame_from
 from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
@@ -32,7 +32,7 @@ from arterial.network.signed import row_columns
 from arterial.network.state import Chunk
 from arterial.network.train import BEGIN, END, Train
 from arterial.reference import Meaning, interpret
-from arterial.reference.scalar import value_to_instant
+from arterial.reference.parts.scalar import value_to_instant
 
 Tuples = Sequence[Mapping[str, Any]]
 Row = tuple[tuple[str, Any], ...]

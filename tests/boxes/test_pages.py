@@ -40,5 +40,5 @@ def test_a_box_has_all_that_it_needs(kind: type[Box]) -> None:
     assert meaning_of(kind) is not None
     assert callable(examples_of(kind.kind).case)
     if kind.__module__.startswith("arterial.boxes."):
-        assert kind.__module__ == f"arterial.boxes.{kind.kind}", "one box, one file of the same name"
+        assert kind.__module__.rpartition(".")[2] == kind.kind, "one box, one file of the same name"
         assert any(inspect.isfunction(getattr(owner, kind.kind, None)) for owner in (StreamHandle, Network))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from arterial import Network
-from arterial.boxes.source import Source
+from arterial.boxes.ends.source import Source
 from arterial.drawing import StreamHandle
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream

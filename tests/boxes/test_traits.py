@@ -13,7 +13,7 @@ import pytest
 
 import arterial
 from arterial import Network
-from arterial.boxes.filter import Filter
+from arterial.boxes.tuples.filter import Filter
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.expression.parser import predicate
 from arterial.network.expression.tree import reads

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from arterial import Network
-from arterial.boxes.source import Source
+from arterial.boxes.ends.source import Source
 from arterial.causes.trace import Trace, scopes, upstream
 from arterial.causes.why import explain, region_of
 from arterial.network.box import Box
 from arterial.network.network import NetworkValue, Port
 from arterial.reference import interpret
-from arterial.reference.stream import Tuples, group_of
+from arterial.reference.parts.stream import Tuples, group_of
 from tests.conformance.kinds import cases
 from tests.conformance.networks import networks
 from tests.conformance.tuples import SCHEMA, arrivals, streams

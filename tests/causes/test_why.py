@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import arterial as art
-from arterial.boxes.filter import Filter
+from arterial.boxes.tuples.filter import Filter
 from arterial.causes.explanation import plain
 from arterial.causes.page import page_of
 from arterial.causes.recorded import why_in
@@ -107,7 +107,7 @@ class Halves(Filter):
     """A box of the user's own that says nothing of its causes."""
 
     kind: ClassVar[str] = "test_halves"
-    meaning: ClassVar[str] = "arterial.reference.filter:filter"
+    meaning: ClassVar[str] = "arterial.reference.tuples.filter:filter"
 
 
 def test_a_box_that_says_nothing_is_tried_on_its_whole_group() -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from arterial import FileSource, Settings
 from arterial.cli.main import app
-from arterial.cli.network import load_network
+from arterial.cli.parts.network import load_network
 from arterial.engine.run.local import run_locally
 from arterial.errors import ArterialError
 

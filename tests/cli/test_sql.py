@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from arterial.cli import sql_output
 from arterial.cli.main import app
+from arterial.cli.sql import output as sql_output
 from arterial.errors import ArterialError, DataError, MachineError, RunError
 from arterial.linearroad.formats.events import EVENT_SCHEMA
 from arterial.sql import SqlError

@@ -1,4 +1,4 @@
-"""Every kind of box, with the examples that its test module offers, `tests/boxes/test_<kind>.py`.
+"""Every kind of box, with the examples that its test module offers, `tests/boxes/<room>/test_<kind>.py`.
 
 `case(stream)` draws networks of the box on a stream with the columns of `tests.conformance.tuples.SCHEMA`; `add` puts
 the box into a random network, `WEIGHT` times as often as others.
@@ -19,8 +19,9 @@ Case = Callable[[StreamHandle], object]
 
 
 def examples_of(kind: str) -> ModuleType:
-    """The test module of a kind of box."""
-    return import_module(f"tests.boxes.test_{kind}")
+    """The test module of a kind of box: in the room here that mirrors the box's own."""
+    room = own_boxes()[kind].__module__.rpartition(".")[0].replace("arterial", "tests", 1)
+    return import_module(f"{room}.test_{kind}")
 
 
 def cases() -> dict[str, Case]:

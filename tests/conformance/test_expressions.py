@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from arterial.network.expression.parser import parse
 from arterial.network.expression.vectorised import evaluate
 from arterial.network.schema import Type
-from arterial.reference.scalar import scalar
+from arterial.reference.parts.scalar import scalar
 from arterial.testing import frame
 from tests.conformance.expressions import texts
 from tests.conformance.tuples import SCHEMA, values_of

@@ -16,8 +16,8 @@ from arterial.connectors.live.spool import Spool
 from arterial.connectors.live.spooler import Spooler
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sink import Sink
-from arterial.connectors.sinks.files import FileSink
-from arterial.connectors.sinks.growing import GrowingSink
+from arterial.connectors.sinks.files.growing import GrowingSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.connectors.source import Ask, Progress, Source
 from arterial.errors import RunError
 from arterial.network.box import IN, OUT, Box, Stream

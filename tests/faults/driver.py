@@ -14,8 +14,8 @@ import polars as pl
 import arterial as art
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.sink import Sink
-from arterial.connectors.sinks.files import FileSink
-from arterial.connectors.sinks.growing import GrowingSink
+from arterial.connectors.sinks.files.growing import GrowingSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.engine.host.failures import SET_ASIDE
 from arterial.engine.run.run import Settings, run
 from arterial.engine.spark.session import spark_session

@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 
 from arterial.connectors.sink import Sink
-from arterial.connectors.sinks import compaction
+from arterial.connectors.sinks.files import compaction
 from arterial.connectors.source import Source
 from arterial.engine.host.failures import SET_ASIDE
 from arterial.engine.run.checkpoint.folder import make_folder
@@ -29,8 +29,8 @@ from arterial.engine.run.driver import commit_step, make_ready, take_reports, ta
 from arterial.engine.run.figures.run_figures import RunFigures
 from arterial.engine.run.settings import Settings
 from arterial.engine.run.states import FINISHED
+from arterial.engine.spark.logs.spark_files import SparkFiles
 from arterial.engine.spark.packed_work import PackedWork
-from arterial.engine.spark.spark_files import SparkFiles
 from arterial.engine.spark.task import Row, Step, run_head, run_slot
 from arterial.engine.spark.work import Work
 from arterial.engine.state import slot_state

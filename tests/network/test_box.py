@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from arterial import Network
-from arterial.boxes.filter import Filter
+from arterial.boxes.tuples.filter import Filter
 from arterial.errors import NetworkError
 from arterial.moving import gpac_in
 from arterial.network.box import ALL_PORTS, IN, OUT, Box, Stream

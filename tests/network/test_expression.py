@@ -11,7 +11,7 @@ from arterial.network.expression.parser import parse, predicate
 from arterial.network.expression.tree import reads
 from arterial.network.expression.vectorised import evaluate
 from arterial.network.schema import Schema, Type
-from arterial.reference.scalar import evaluate as evaluate_one
+from arterial.reference.parts.scalar import evaluate as evaluate_one
 from arterial.testing import frame
 
 NOON = datetime(2026, 11, 15, 12, 34, 56, 500000)

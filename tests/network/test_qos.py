@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from arterial import Delay, Network, NetworkError, QoS
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.network.qos import good_zone, utility_at
 from arterial.network.serial import from_json, to_json
 

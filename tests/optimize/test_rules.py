@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from arterial import Network
-from arterial.boxes.filter import Filter
+from arterial.boxes.tuples.filter import Filter
 from arterial.engine.host.inprocess import InProcess
 from arterial.errors import NetworkError
 from arterial.moving import gpac_in
@@ -30,8 +30,8 @@ from tests.optimize.pairs import COLUMNS, Pair, drawn, parts
 PAIRS = [
     (rule, pair)
     for rule in RULES
-    if find_spec(f"tests.optimize.test_{rule.__name__}")
-    for pair in import_module(f"tests.optimize.test_{rule.__name__}").PAIRS
+    if find_spec(f"tests.optimize.tactics.test_{rule.__name__}")
+    for pair in import_module(f"tests.optimize.tactics.test_{rule.__name__}").PAIRS
 ]
 
 
@@ -45,7 +45,7 @@ class Attached(Filter):
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_one_tactic_is_one_file(rule: Tactic) -> None:
-    assert rule.__module__ == f"arterial.optimize.{rule.__name__}"
+    assert rule.__module__ == f"arterial.optimize.tactics.{rule.__name__}"
     assert doctest.DocTestFinder().find(rule, globs=vars(sys.modules[rule.__module__]))[0].examples
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import arterial.reference
 from arterial import Network
-from arterial.boxes.filter import Filter
+from arterial.boxes.tuples.filter import Filter
 from arterial.errors import NetworkError
 from arterial.reference import interpret
 

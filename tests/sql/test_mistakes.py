@@ -6,8 +6,8 @@ import pytest
 
 from arterial.sql.catalog import Catalog, StreamEntry, TableEntry
 from arterial.sql.checked import check_query
-from arterial.sql.mistake import SqlError
-from arterial.sql.parse import parse_query
+from arterial.sql.text.mistake import SqlError
+from arterial.sql.text.parse import parse_query
 
 CATALOG = Catalog(
     {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from arterial.sql.characters import plain
-from arterial.sql.parse import parse_query
-from arterial.sql.query import Inside, MovingRegion, Named, Nearest, NearestTo, NearestToMoving, Region
+from arterial.sql.text.characters import plain
+from arterial.sql.text.parse import parse_query
+from arterial.sql.text.query import Inside, MovingRegion, Named, Nearest, NearestTo, NearestToMoving, Region
 
 HEAD = "SELECT ObjectID FROM MovingObjects "
 

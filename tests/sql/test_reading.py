@@ -12,7 +12,7 @@ from arterial.errors import DataError
 from arterial.moving.queries.space import Space
 from arterial.network.schema import Type
 from arterial.sql.catalog import StreamEntry, TableEntry
-from arterial.sql.reading import Input, Wishes, as_fractions, read_input
+from arterial.sql.inputs.reading import Input, Wishes, as_fractions, read_input
 
 
 def read(path: Path, text: str | bytes, wishes: Wishes | None = None, *, space: Space = Space.PLANE) -> Input:

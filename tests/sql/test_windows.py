@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from arterial.sql import Catalog, SqlError, StreamEntry, TableEntry, compile_sql
-from arterial.sql.live import answer_stream, run_here
-from arterial.sql.reading import Input
+from arterial.sql.inputs.live import answer_stream, run_here
+from arterial.sql.inputs.reading import Input
 
 COLUMNS = {"t": int, "user": str, "page": str, "ms": int}
 CLICKS = StreamEntry.of(COLUMNS)

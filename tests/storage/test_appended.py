@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from arterial.connectors.sink import Delivery
-from arterial.connectors.sinks.appended import AppendedSink
+from arterial.connectors.sinks.files.appended import AppendedSink
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema

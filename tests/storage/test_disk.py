@@ -18,7 +18,7 @@ RAW = re.compile(
 )
 ALLOWED = {
     "engine/spark/start/java.py",  # a folder of the machine's, not of a run
-    "connectors/sinks/sqlite.py",  # the database's own
+    "connectors/sinks/databases/sqlite.py",  # the database's own
     "engine/spark/errors.py",  # what Spark said, for a person to read
     "engine/steering/control.py",  # a lock of its own
     "engine/steering/taps.py",  # shown to a person

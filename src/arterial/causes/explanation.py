@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from typing import Any
 
-from arterial.reference.causes import counted, shown
+from arterial.reference.parts.causes import counted, shown
 
 MOST_SHOWN = 12
 """So many tuples of a box are printed; JSON has them all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arterial.causes.explanation import Explanation, Numbered, in_words, numbers, together
-from arterial.reference.causes import shown
+from arterial.reference.parts.causes import shown
 from arterial.report.page import Mark, Page, Tile
 
 MOST_ROWS = 200

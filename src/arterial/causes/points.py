@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from arterial.boxes.group_by import GroupBy
-from arterial.boxes.source import Source as SourceBox
+from arterial.boxes.ends.source import Source as SourceBox
+from arterial.boxes.tuples.group_by import GroupBy
 from arterial.causes.replay import is_readable_again
 from arterial.connectors.points.contents import read_point
 from arterial.connectors.points.source import PointSource

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from arterial.boxes.source import LATE
+from arterial.boxes.ends.source import LATE
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.live.spooled import SpooledSource
 from arterial.connectors.source import Part, Source, Span
@@ -29,9 +29,9 @@ from arterial.network.expression.vectorised import evaluate
 from arterial.network.network import NetworkValue, Port
 from arterial.network.schema import Schema, Type
 from arterial.network.train import END, FURTHEST, Train
-from arterial.reference.causes import Region
-from arterial.reference.scalar import instant_to_value
-from arterial.reference.stream import Tuples, group_of
+from arterial.reference.parts.causes import Region
+from arterial.reference.parts.scalar import instant_to_value
+from arterial.reference.parts.stream import Tuples, group_of
 
 TRAIN_SIZE = 200_000
 MOST_ROWS = 10_000

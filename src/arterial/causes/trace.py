@@ -14,9 +14,9 @@ from typing import Any
 from arterial.errors import ArterialError, NetworkError, RunError
 from arterial.network.box import Box
 from arterial.network.network import NetworkValue, Port
-from arterial.reference.causes import EVERYTHING, Because, Region, because_of, scope_of
 from arterial.reference.interpret import meaning_of
-from arterial.reference.stream import Tuples, group_of
+from arterial.reference.parts.causes import EVERYTHING, Because, Region, because_of, scope_of
+from arterial.reference.parts.stream import Tuples, group_of
 
 Place = tuple[Port, int]
 """A tuple: the output port of a box that it left by, and its place in that stream."""

@@ -15,9 +15,9 @@ from arterial.errors import RunError, near
 from arterial.face.bindings import check_names, output_names, sources_from, value_of
 from arterial.network.box import Stream
 from arterial.network.network import NetworkValue
-from arterial.reference.causes import Region, listed
-from arterial.reference.scalar import value_to_instant
-from arterial.reference.stream import group_of
+from arterial.reference.parts.causes import Region, listed
+from arterial.reference.parts.scalar import value_to_instant
+from arterial.reference.parts.stream import group_of
 
 if TYPE_CHECKING:
     from arterial.drawing import Network

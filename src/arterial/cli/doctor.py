@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from arterial.cli.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
+from arterial.cli.parts.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
 from arterial.engine.spark.cluster import Cluster, check_workers
 from arterial.engine.spark.session import spark_session
 from arterial.engine.spark.start.java import OLDEST_JAVA, find_java

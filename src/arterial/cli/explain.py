@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from arterial.cli.network import NETWORK_HELP, load_network
+from arterial.cli.parts.network import NETWORK_HELP, load_network
 
 if TYPE_CHECKING:
     from arterial.engine.plan.plan import Plan

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from arterial.cli.network import NETWORK_HELP, load_network
+from arterial.cli.parts.network import NETWORK_HELP, load_network
 from arterial.errors import MachineError, RunError
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import sys
 
 import typer
 
-from arterial.cli import exit_codes
-from arterial.cli.check import check
+from arterial.cli.check.check import check
 from arterial.cli.doctor import doctor
 from arterial.cli.explain import explain
 from arterial.cli.graph import graph
@@ -17,11 +16,12 @@ from arterial.cli.inspect import inspect
 from arterial.cli.linear_road import linear_road
 from arterial.cli.moving import moving
 from arterial.cli.new import new
+from arterial.cli.ops.pack import pack
 from arterial.cli.ops.plan import plan
 from arterial.cli.ops.resume import resume
 from arterial.cli.ops.savepoint import savepoint
 from arterial.cli.ops.stop import stop
-from arterial.cli.pack import pack
+from arterial.cli.parts import exit_codes
 from arterial.cli.run import run
 from arterial.cli.runtime.adopt import adopt
 from arterial.cli.runtime.attach import attach
@@ -31,7 +31,7 @@ from arterial.cli.runtime.replace import replace
 from arterial.cli.runtime.status import status
 from arterial.cli.runtime.tap import tap
 from arterial.cli.runtime.top import top
-from arterial.cli.sql import sql
+from arterial.cli.sql.sql import sql
 from arterial.cli.studio import studio
 from arterial.cli.why import why
 from arterial.errors import ArterialError

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from arterial.cli.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
-from arterial.cli.network import NETWORK_HELP, load_network
 from arterial.cli.ops.command_file import keep_command
 from arterial.cli.ops.watch import LINEAGE, LOG, LOG_FORMAT, LOG_LEVEL, METRICS
+from arterial.cli.parts.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
+from arterial.cli.parts.network import NETWORK_HELP, load_network
 from arterial.errors import RunError, near
 
 if TYPE_CHECKING:
@@ -131,9 +131,9 @@ def run(
     if not local and not (checkpoint or out / "checkpoint").exists():  # it may hold a run that is finished
         begin_spark(cluster)
     from arterial.causes.local_record import write_record
-    from arterial.cli.outcome import say_finished, see_through
+    from arterial.cli.parts.outcome import say_finished, see_through
     from arterial.connectors.pace import MAX, parse_speed
-    from arterial.connectors.sinks.files import FileSink
+    from arterial.connectors.sinks.files.parts import FileSink
     from arterial.engine.host.failures import FAIL, SET_ASIDE
     from arterial.engine.run.checkpoint.finished import finished, start_over
     from arterial.engine.run.run import run as start
@@ -201,7 +201,7 @@ def _start_locally(
     """Replace what an earlier local run wrote; never what belongs to a checkpoint."""
     import shutil
 
-    from arterial.connectors.sinks.files import FileSink, clear
+    from arterial.connectors.sinks.files.parts import FileSink, clear
     from arterial.engine.run.local import run_locally
 
     if (out / "checkpoint").exists():

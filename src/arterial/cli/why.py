@@ -63,7 +63,7 @@ def why(
 def run_of(folder: Path, network: str | None, given: list[str]) -> tuple[NetworkValue, dict[str, Any], list[str]]:
     """The network and the sources of a run, or those that are given instead, and which files changed since."""
     from arterial.causes.recorded import recorded
-    from arterial.cli.network import load_network
+    from arterial.cli.parts.network import load_network
     from arterial.cli.run import sources_of
     from arterial.face.bindings import source_names
 

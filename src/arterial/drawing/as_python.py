@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from arterial.boxes.group_by import GroupBy
-from arterial.boxes.output import Output
-from arterial.boxes.source import Source
-from arterial.boxes.union import Union
-from arterial.boxes.view import View
+from arterial.boxes.ends.output import Output
+from arterial.boxes.ends.source import Source
+from arterial.boxes.ends.view import View
+from arterial.boxes.tuples.group_by import GroupBy
+from arterial.boxes.tuples.union import Union
 from arterial.drawing.network import Network
 from arterial.drawing.stream import StreamHandle
 from arterial.errors import NetworkError

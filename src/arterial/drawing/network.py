@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from arterial.boxes.source import Source
+from arterial.boxes.ends.source import Source
 from arterial.drawing.relation import RelationHandle
 from arterial.drawing.stream import StreamHandle
 from arterial.errors import NetworkError

@@ -6,36 +6,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from arterial.boxes.aggregate import Aggregate
-from arterial.boxes.bsort import BSort
-from arterial.boxes.connection_point import ConnectionPoint
-from arterial.boxes.deduplicate import Deduplicate
-from arterial.boxes.distinct import Distinct
-from arterial.boxes.drop import Drop
-from arterial.boxes.filter import OTHERWISE, Filter
-from arterial.boxes.follow import Follow
-from arterial.boxes.group_by import GroupBy
-from arterial.boxes.in_a_row import InARow
-from arterial.boxes.join import LEFT, RIGHT, Join
-from arterial.boxes.latch import Latch
-from arterial.boxes.latest import Latest
-from arterial.boxes.leaders import Leaders
-from arterial.boxes.map import Map
-from arterial.boxes.match import Match
-from arterial.boxes.net import Net
-from arterial.boxes.output import Output
-from arterial.boxes.previous import Previous
-from arterial.boxes.read_relation import CHANGES, ReadRelation
-from arterial.boxes.resample import Resample
-from arterial.boxes.session import Session
-from arterial.boxes.slide import Slide
-from arterial.boxes.source import LATE
-from arterial.boxes.top import Top
-from arterial.boxes.tumble import Tumble
-from arterial.boxes.union import Union
-from arterial.boxes.update_relation import UpdateRelation
-from arterial.boxes.view import NONE, View
-from arterial.boxes.wait_for import UNMET, UNTIL, WaitFor
+from arterial.boxes.ends.connection_point import ConnectionPoint
+from arterial.boxes.ends.output import Output
+from arterial.boxes.ends.source import LATE
+from arterial.boxes.ends.view import NONE, View
+from arterial.boxes.joins.follow import Follow
+from arterial.boxes.joins.join import LEFT, RIGHT, Join
+from arterial.boxes.joins.previous import Previous
+from arterial.boxes.relations.read_relation import CHANGES, ReadRelation
+from arterial.boxes.relations.update_relation import UpdateRelation
+from arterial.boxes.relations.wait_for import UNMET, UNTIL, WaitFor
+from arterial.boxes.signed.aggregate import Aggregate
+from arterial.boxes.signed.distinct import Distinct
+from arterial.boxes.signed.latest import Latest
+from arterial.boxes.signed.leaders import Leaders
+from arterial.boxes.signed.match import Match
+from arterial.boxes.signed.net import Net
+from arterial.boxes.tuples.bsort import BSort
+from arterial.boxes.tuples.deduplicate import Deduplicate
+from arterial.boxes.tuples.drop import Drop
+from arterial.boxes.tuples.filter import OTHERWISE, Filter
+from arterial.boxes.tuples.group_by import GroupBy
+from arterial.boxes.tuples.map import Map
+from arterial.boxes.tuples.union import Union
+from arterial.boxes.windows.in_a_row import InARow
+from arterial.boxes.windows.latch import Latch
+from arterial.boxes.windows.resample import Resample
+from arterial.boxes.windows.session import Session
+from arterial.boxes.windows.slide import Slide
+from arterial.boxes.windows.top import Top
+from arterial.boxes.windows.tumble import Tumble
 from arterial.drawing.relation import RelationHandle
 from arterial.errors import NetworkError
 from arterial.network.box import Box, Stream

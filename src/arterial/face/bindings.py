@@ -16,7 +16,7 @@ from arterial.errors import RunError, near
 from arterial.network.network import NetworkValue
 
 if TYPE_CHECKING:
-    from arterial.engine.spark.frame_source import FrameSource
+    from arterial.engine.spark.frames.frame_source import FrameSource
 
 
 def value_of(network: Network | NetworkValue) -> NetworkValue:
@@ -80,7 +80,7 @@ def sinks_from(network: NetworkValue, given: Mapping[str, Any], checkpoint: Path
 
 def _source(value: Any, name: str, network: NetworkValue) -> Source | FrameSource:
     if _is_sparks(value):
-        from arterial.engine.spark.frame_source import FrameSource
+        from arterial.engine.spark.frames.frame_source import FrameSource
 
         if isinstance(value, FrameSource):
             return value
@@ -96,7 +96,7 @@ def _sink(value: Any, name: str, parts: Path) -> Sink:
             f"output {name!r}: got the class {value.__name__}; expected an object, as in {value.__name__}(…)"
         )
     if callable(value) and not isinstance(value, Sink):
-        from arterial.engine.spark.frame_sink import FrameSink
+        from arterial.engine.spark.frames.frame_sink import FrameSink
 
         return FrameSink(value)
     return sink_from(value, name, parts)

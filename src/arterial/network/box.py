@@ -88,8 +88,8 @@ class Box(ABC):
     the function of the same name in `arterial.reference`."""
 
     because: ClassVar[str] = ""
-    """Where it is said which tuples one was made of (`arterial.reference.causes`): "module:function". For a box of
-    `arterial.boxes`, without it, `because` beside its meaning. Without either: all tuples of the group."""
+    """Where it is said which tuples one was made of (`arterial.reference.parts.causes`): "module:function". For a box
+    of `arterial.boxes`, without it, `because` beside its meaning. Without either: all tuples of the group."""
 
     scope: ClassVar[str] = ""
     """The same for how far back, and in which groups, tuples could change what leaves: `scope` beside the meaning."""

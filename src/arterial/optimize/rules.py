@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from arterial.errors import NetworkError
 from arterial.network.network import NetworkValue
-from arterial.optimize.drop_dead_paths import drop_dead_paths
-from arterial.optimize.insert_projections import insert_projections
-from arterial.optimize.lower import lower
-from arterial.optimize.merge_filters import merge_filters
-from arterial.optimize.merge_maps import merge_maps
-from arterial.optimize.push_down import push_down
-from arterial.optimize.reorder import reorder
-from arterial.optimize.share_prefixes import share_prefixes
 from arterial.optimize.tactic import Figures, Tactic
+from arterial.optimize.tactics.drop_dead_paths import drop_dead_paths
+from arterial.optimize.tactics.insert_projections import insert_projections
+from arterial.optimize.tactics.lower import lower
+from arterial.optimize.tactics.merge_filters import merge_filters
+from arterial.optimize.tactics.merge_maps import merge_maps
+from arterial.optimize.tactics.push_down import push_down
+from arterial.optimize.tactics.reorder import reorder
+from arterial.optimize.tactics.share_prefixes import share_prefixes
 
 RULES: tuple[Tactic, ...] = (
     drop_dead_paths,

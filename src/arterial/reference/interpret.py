@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any
 
-from arterial.boxes.source import ARRIVALS
+from arterial.boxes.ends.source import ARRIVALS
 from arterial.errors import NetworkError
 from arterial.network.box import Box
 from arterial.network.network import NetworkValue, Port
 from arterial.network.schema import Schema, Type
-from arterial.reference.stream import Tuples
+from arterial.reference.parts.module import module_of
+from arterial.reference.parts.stream import Tuples
 
 Meaning = Callable[[Any, dict[str, Tuples]], dict[str, Tuples]]
 """What a box means: from the box and all tuples of its inputs, by port, to all tuples of its outputs."""
@@ -51,8 +52,8 @@ def interpret(
 
 def meaning_of(kind: type[Box]) -> Meaning | None:
     """What boxes of that class mean: where the class says, or in the module and function here of the kind's name."""
-    own = kind.__module__ == f"arterial.boxes.{kind.kind}"
-    place = kind.meaning or (f"{__package__}.{kind.kind}:{kind.kind}" if own else "")
+    own = module_of(kind)
+    place = kind.meaning or (f"{own}:{kind.kind}" if own else "")
     if not place:
         return None
     module, _, function = place.partition(":")

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.figures.steering import Steering
 from arterial.figures.step import StepFigures
 from arterial.figures.window import Window

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.figures.step import OutputFigures
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue, Port

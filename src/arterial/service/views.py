@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from arterial.boxes.view import NONE, SOME, View
+from arterial.boxes.ends.view import NONE, SOME, View
 from arterial.network.network import NetworkValue
 
 LEAST_SECONDS = 10.0

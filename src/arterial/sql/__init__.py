@@ -2,6 +2,6 @@
 
 from arterial.sql.catalog import Catalog, StreamEntry, TableEntry
 from arterial.sql.compile import compile_sql
-from arterial.sql.mistake import SqlError
+from arterial.sql.text.mistake import SqlError
 
 __all__ = ["Catalog", "SqlError", "StreamEntry", "TableEntry", "compile_sql"]

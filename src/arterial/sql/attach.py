@@ -26,12 +26,12 @@ from arterial.network.duration import units
 from arterial.network.network import NetworkValue, Port
 from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN, END
-from arterial.sql.mistake import Place as Where
-from arterial.sql.mistake import SqlError
 from arterial.sql.pushdown import columns_used, conditions_of, equal_columns
+from arterial.sql.text.mistake import Place as Where
+from arterial.sql.text.mistake import SqlError
 
 if TYPE_CHECKING:
-    from arterial.sql.reading import Input
+    from arterial.sql.inputs.reading import Input
 
 Query = str | Network | NetworkValue
 When = int | str | datetime
@@ -217,7 +217,7 @@ def _network(
 def _compiled(place: Place, text: str, options: Options) -> NetworkValue:
     from arterial.sql.catalog import Catalog, StreamEntry
     from arterial.sql.compile import compile_sql
-    from arterial.sql.parse import parse_query
+    from arterial.sql.text.parse import parse_query
 
     if place.stream.signed:
         raise RunError(

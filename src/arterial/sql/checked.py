@@ -13,12 +13,12 @@ from arterial.network.duration import units
 from arterial.network.expression.parser import Dialect
 from arterial.network.schema import Type
 from arterial.sql.catalog import Catalog, StreamEntry, counts_alike
-from arterial.sql.characters import plain
-from arterial.sql.clauses import read_area
-from arterial.sql.mistake import Place, SqlError
 from arterial.sql.names import SIGN, Names, Relation, Used, look_up
-from arterial.sql.parse import WINDOWS, place_of_part
-from arterial.sql.query import (
+from arterial.sql.text.characters import plain
+from arterial.sql.text.clauses import read_area
+from arterial.sql.text.mistake import Place, SqlError
+from arterial.sql.text.parse import WINDOWS, place_of_part
+from arterial.sql.text.query import (
     Clause,
     Inside,
     MovingRegion,

@@ -7,7 +7,7 @@ from arterial.network.duration import Duration
 from arterial.sql.catalog import Catalog
 from arterial.sql.checked import check_query
 from arterial.sql.draw import Settings, draw
-from arterial.sql.parse import parse_query, readable_depth
+from arterial.sql.text.parse import parse_query, readable_depth
 
 
 def compile_sql(

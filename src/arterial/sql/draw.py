@@ -15,7 +15,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from arterial.boxes.join import LEFT, RIGHT
+from arterial.boxes.joins.join import LEFT, RIGHT
 from arterial.drawing import Network, StreamHandle
 from arterial.network.duration import Duration, as_duration
 from arterial.network.expression.parser import Dialect, parse
@@ -24,7 +24,7 @@ from arterial.network.schema import Field, Schema, Type
 from arterial.sql.catalog import StreamEntry
 from arterial.sql.checked import Checked, Condition
 from arterial.sql.names import BOUNDS, Relation, Used
-from arterial.sql.query import Inside, Nearest, NearestToMoving, Region, Window
+from arterial.sql.text.query import Inside, Nearest, NearestToMoving, Region, Window
 
 ANSWER = "answer"
 LOADED = "loaded"

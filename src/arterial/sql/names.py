@@ -14,9 +14,9 @@ from arterial.network.expression.parser import Dialect, parse
 from arterial.network.expression.tree import Tree
 from arterial.network.schema import Field, Schema, Type
 from arterial.sql.catalog import Catalog, StreamEntry, TableEntry
-from arterial.sql.mistake import Place, SqlError
-from arterial.sql.parse import place_of_part
-from arterial.sql.query import From, Query, Window
+from arterial.sql.text.mistake import Place, SqlError
+from arterial.sql.text.parse import place_of_part
+from arterial.sql.text.query import From, Query, Window
 
 SIGN = "sign"
 BOUNDS = ("window_start", "window_end")

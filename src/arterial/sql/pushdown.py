@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from arterial.boxes.join import LEFT, RIGHT, both_sides
-from arterial.boxes.match import Match, taken_apart
+from arterial.boxes.joins.join import LEFT, RIGHT, both_sides
+from arterial.boxes.signed.match import Match, taken_apart
 from arterial.connectors.points.conditions import Condition
 from arterial.network.box import IN, OUT, Box
 from arterial.network.expression.parser import predicate

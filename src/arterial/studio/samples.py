@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from arterial.boxes.group_by import GroupBy
-from arterial.boxes.output import Output
-from arterial.boxes.source import Source
+from arterial.boxes.ends.output import Output
+from arterial.boxes.ends.source import Source
+from arterial.boxes.tuples.group_by import GroupBy
 from arterial.drawing.as_python import as_python
 from arterial.errors import NetworkError, RunError
 from arterial.face.collect import collect

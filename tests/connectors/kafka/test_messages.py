@@ -9,8 +9,8 @@ import pytest
 
 from arterial.connectors.kafka.cluster import Cluster
 from arterial.connectors.kafka.messages import MessageReader
+from arterial.connectors.kafka.sink import KafkaSink
 from arterial.connectors.kafka.source import OPTIONS
-from arterial.connectors.sinks.kafka import KafkaSink
 from arterial.connectors.uri import sink_from
 from arterial.errors import ArterialError, RunError
 from arterial.network.schema import Schema

@@ -16,7 +16,7 @@ from arterial.connectors.points.contents import TableFile, read_contents, stamp_
 from arterial.connectors.points.keeper import Keeper, worth_merging
 from arterial.connectors.points.source import PointSource, RetentionError
 from arterial.connectors.sink import Delivery
-from arterial.connectors.sinks.table import TableSink
+from arterial.connectors.sinks.databases.table import TableSink
 from arterial.connectors.source import Ask, Part, Progress
 from arterial.errors import RunError
 from arterial.network.box import Stream

@@ -24,7 +24,7 @@ import polars as pl
 import pytest
 
 from arterial.connectors.sink import Delivery, Sink
-from arterial.connectors.sinks import compaction
+from arterial.connectors.sinks.files import compaction
 from arterial.connectors.uri import sink_from
 from arterial.errors import RunError
 from arterial.network.box import Stream

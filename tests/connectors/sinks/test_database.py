@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from arterial.connectors.sink import Delivery
-from arterial.connectors.sinks.database import DatabaseSink
+from arterial.connectors.sinks.databases.database import DatabaseSink
 from arterial.connectors.uri import sink_from
 from arterial.errors import RunError
 from arterial.network.box import Stream

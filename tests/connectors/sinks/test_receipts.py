@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from arterial.connectors.sink import Delivery
-from arterial.connectors.sinks import files
-from arterial.connectors.sinks.files import FileSink
+from arterial.connectors.sinks.files import parts as files
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema

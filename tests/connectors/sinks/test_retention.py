@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import arterial as art
-from arterial.connectors.sinks.retention import remove_old
+from arterial.connectors.sinks.files.retention import remove_old
 from arterial.connectors.uri import sink_from
 from arterial.engine.host.failures import trim_rejects
 from arterial.errors import RunError

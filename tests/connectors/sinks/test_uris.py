@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from arterial.connectors.sink import Delivery
-from arterial.connectors.sinks import compaction
-from arterial.connectors.sinks import files as file_sink
-from arterial.connectors.sinks.files import FileSink
-from arterial.connectors.sinks.growing import GrowingSink
-from arterial.connectors.sinks.postgres import PostgresSink
+from arterial.connectors.sinks.databases.postgres import PostgresSink
+from arterial.connectors.sinks.databases.sqlite import SqliteSink
+from arterial.connectors.sinks.files import compaction
+from arterial.connectors.sinks.files import parts as file_sink
+from arterial.connectors.sinks.files.growing import GrowingSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.connectors.sinks.print import PrintSink
-from arterial.connectors.sinks.sqlite import SqliteSink
 from arterial.connectors.sinks.webhook import WebhookSink
 from arterial.connectors.uri import sink_from
 from arterial.errors import RunError

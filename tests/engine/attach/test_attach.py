@@ -17,7 +17,7 @@ from arterial.engine.attach.attachment import FINISHED, REACHED, STOPPED, Attach
 from arterial.engine.attach.token import Token
 from arterial.errors import ArterialError
 from arterial.sql.attach import Options, attach_to
-from arterial.sql.mistake import SqlError
+from arterial.sql.text.mistake import SqlError
 from tests.engine.attach.asked import city, finished, reports, running
 
 COUNTS = "SELECT seg, count(*) AS n FROM kept WHERE speed < 50 GROUP BY seg, TUMBLE(time, '10 seconds')"
@@ -215,7 +215,7 @@ def test_a_filter_on_the_storage_key_reads_less(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_a_join_on_the_storage_key_reads_less(tmp_path: Path) -> None:
     from arterial.sql.catalog import TableEntry
-    from arterial.sql.reading import Input
+    from arterial.sql.inputs.reading import Input
 
     finished(tmp_path / "c")
     rows = pl.DataFrame({"segment": [700, 800], "name": ["a", "b"]})

@@ -13,7 +13,7 @@ import polars as pl
 
 from arterial import Network
 from arterial.connectors.files.source import FileSource
-from arterial.connectors.sinks.files import FileSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.engine.run.run import Settings, run
 from arterial.engine.spark.session import spark_session
 from arterial.errors import ArterialError

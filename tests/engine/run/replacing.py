@@ -16,7 +16,7 @@ import polars as pl
 
 from arterial import Network, function
 from arterial.connectors.files.source import FileSource
-from arterial.connectors.sinks.files import FileSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.engine.run.run import Settings, SparkRun, run
 from arterial.engine.spark.session import spark_session
 from arterial.errors import ArterialError

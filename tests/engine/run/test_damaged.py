@@ -17,9 +17,9 @@ import pytest
 
 import arterial as art
 from arterial.connectors.files.source import FileSource
-from arterial.connectors.sinks.files import FileSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.engine.run.run import Settings, run
-from arterial.engine.spark.damage import check_logs, found_by_spark
+from arterial.engine.spark.logs.damage import check_logs, found_by_spark
 from arterial.errors import RunError
 
 if TYPE_CHECKING:

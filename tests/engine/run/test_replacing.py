@@ -14,7 +14,7 @@ import pytest
 
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.run.versions.optimizer import read_log
-from arterial.engine.spark.offset_log import last_offsets
+from arterial.engine.spark.logs.offset_log import last_offsets
 from arterial.network.train import END, Train
 from tests.engine.run.replacing import badly_drawn, first, second, tuples
 

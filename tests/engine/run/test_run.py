@@ -16,15 +16,15 @@ import pytest
 from arterial import Network
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.memory_source import ArrivingSource, MemorySource
-from arterial.connectors.sinks.files import FileSink
+from arterial.connectors.sinks.databases.table import TableSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.connectors.sinks.memory import MemorySink
-from arterial.connectors.sinks.table import TableSink
 from arterial.engine.host.failures import SET_ASIDE
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.run.checkpoint.folder import FOLDER
 from arterial.engine.run.run import Run, Settings, run
-from arterial.engine.spark.frame_sink import FrameSink
-from arterial.engine.spark.frame_source import FrameSource
+from arterial.engine.spark.frames.frame_sink import FrameSink
+from arterial.engine.spark.frames.frame_source import FrameSource
 from arterial.engine.steering import control
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue

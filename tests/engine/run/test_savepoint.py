@@ -12,7 +12,7 @@ import pytest
 
 from arterial import Network, Settings
 from arterial.connectors.files.source import FileSource
-from arterial.connectors.sinks.files import FileSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.engine.run.checkpoint.savepoint import LINKED, take_savepoint
 from arterial.engine.run.figures.status import read_status
 from arterial.engine.run.life import Run

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import arterial as art
-from arterial.connectors.sinks.files import FileSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.run.checkpoint.trusted import check_private, load_pickle
 from arterial.engine.run.versions.version_files import NETWORKS, VERSIONS, VersionFiles

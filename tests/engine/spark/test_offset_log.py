@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from arterial.connectors.memory_source import MemorySource
-from arterial.engine.spark.offset_log import last_offsets
+from arterial.engine.spark.logs.offset_log import last_offsets
 from arterial.engine.steering import control
 from arterial.engine.steering.offsets import first_offset, next_offset
 from arterial.network.train import Train

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arterial.engine.spark.spark_files import SparkFiles, is_torn, repair
+from arterial.engine.spark.logs.spark_files import SparkFiles, is_torn, repair
 from arterial.storage.disk import Disk, using
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.semantics.profiles import PROFILES
 from arterial.network.network import NetworkValue, Port

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arterial.cli.progress import Bar
+from arterial.cli.parts.progress import Bar
 from arterial.linearroad.simulate.job import City, simulate
 from arterial.linearroad.simulate.progress import Watched
 from arterial.linearroad.simulate.settings import Settings

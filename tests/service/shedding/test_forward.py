@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from arterial import Network, NetworkValue, QoS, collect, function
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.service.shedding.forward import Estimate, corrected, first_estimate
 from arterial.service.values import histogram, worth_of
 

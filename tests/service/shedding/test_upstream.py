@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from arterial import Network, NetworkValue, QoS, StreamHandle, collect, function
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.network.network import Arc
 from arterial.service.shedding.curve import Curve
 from arterial.service.shedding.upstream import value_point

@@ -33,7 +33,7 @@ def convert(
     Reads our own data sets, the files of 2004 and Walmart's, and any Parquet with the same 15 columns. A line that is
     no event is set aside with its file, number, reason and text; what is valid but irregular is counted.
     """
-    from arterial.cli.progress import Bar
+    from arterial.cli.parts.progress import Bar
     from arterial.connectors.rejects import set_aside
     from arterial.linearroad.data.convert import check_target, rejects_path
     from arterial.linearroad.data.convert import convert as convert_events

@@ -36,7 +36,7 @@ def describe(
     """
     from rich.console import Console
 
-    from arterial.cli.progress import Bar
+    from arterial.cli.parts.progress import Bar
     from arterial.engine.spark.session import spark_session
     from arterial.errors import DataError
     from arterial.linearroad.data.dataset import open_data

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from arterial.cli.progress import Bar
+from arterial.cli.parts.progress import Bar
 
 
 def drive(

@@ -57,7 +57,7 @@ def history(
 
     from dataclasses import replace
 
-    from arterial.cli.progress import Bar
+    from arterial.cli.parts.progress import Bar
     from arterial.engine.spark.session import spark_session
     from arterial.linearroad.history.make import counted, make_history
     from arterial.linearroad.history.wanted import wanted_by

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from arterial.cli.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
 from arterial.cli.ops.watch import LINEAGE, LOG, LOG_FORMAT, LOG_LEVEL, METRICS
-from arterial.cli.progress import Bar
+from arterial.cli.parts.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
+from arterial.cli.parts.progress import Bar
 
 if TYPE_CHECKING:
     from arterial.linearroad.application.run import MakeNetwork
@@ -85,7 +85,7 @@ def run(
 
     Exit codes: 0 finished, 1 failed, 3 stopped (the same command goes on), 130 stopped by Ctrl-C.
     """
-    from arterial.cli.outcome import ending, leave, say_finished, stop_on_signals
+    from arterial.cli.parts.outcome import ending, leave, say_finished, stop_on_signals
     from arterial.connectors.pace import parse_speed
     from arterial.connectors.rejects import set_aside
     from arterial.engine.run.watch.watchers import Watch
@@ -171,6 +171,6 @@ def _maker(place: str | None) -> MakeNetwork | None:
     """What makes the network of a user's own."""
     if place is None:
         return None
-    from arterial.cli.network import load_network
+    from arterial.cli.parts.network import load_network
 
     return lambda vids, xways: load_network(place, vids_apart=vids, xways_apart=xways)

@@ -42,7 +42,7 @@ def simulate(
     One expressway of three hours is 11 to 13 million position reports and 1.2 % of that in requests. It runs on Spark,
     a task an expressway.
     """
-    from arterial.cli.progress import Bar
+    from arterial.cli.parts.progress import Bar
     from arterial.engine.spark.session import spark_session
     from arterial.linearroad.simulate.job import check_target
     from arterial.linearroad.simulate.job import simulate as make_data

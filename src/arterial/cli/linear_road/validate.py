@@ -68,7 +68,7 @@ def validate(
     A Spark job; an input of up to 300,000 events is judged in this process. Exit code 0 only if the run passes: nothing
     missing, extra, wrong or late, and every line an answer.
     """
-    from arterial.cli.progress import Bar
+    from arterial.cli.parts.progress import Bar
     from arterial.engine.spark.session import spark_session
     from arterial.linearroad.data.dataset import open_data
     from arterial.linearroad.formats.dialects import dialect as dialect_of

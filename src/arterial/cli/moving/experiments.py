@@ -18,7 +18,7 @@ def experiments(
 
     Writes a page with a plot for each beside the paper's statement, and the numbers as JSON.
     """
-    from arterial.cli.progress import Bar
+    from arterial.cli.parts.progress import Bar
     from arterial.errors import MachineError
     from arterial.moving.experiments import Scale, experiments_page, run_experiments
     from arterial.moving.experiments.results import STEPS

@@ -46,7 +46,7 @@ def generate(
 
     The queries asked for are registered in the first second. What comes out is what `arterial moving run` reads.
     """
-    from arterial.cli.progress import Bar
+    from arterial.cli.parts.progress import Bar
     from arterial.moving.traffic import CLASSES, Traffic, TrafficSettings
     from arterial.moving.traffic.generate import Frame, QuerySettings
     from arterial.moving.traffic.generate import generate as write

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from arterial.cli.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
 from arterial.cli.ops.watch import LINEAGE, LOG, LOG_FORMAT, LOG_LEVEL, METRICS
+from arterial.cli.parts.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
 
 if TYPE_CHECKING:
     from arterial.engine.spark.cluster import Cluster
@@ -85,7 +85,7 @@ def run(
 
     Exit codes: 0 finished, 1 failed, 3 stopped (the same command goes on), 130 stopped by Ctrl-C.
     """
-    from arterial.cli.outcome import say_finished
+    from arterial.cli.parts.outcome import say_finished
     from arterial.connectors.pace import parse_speed
     from arterial.connectors.rejects import set_aside
     from arterial.engine.run.watch.watchers import Watch
@@ -139,7 +139,7 @@ def run(
 
 
 def _in_this_process(events: Path, out: Path, rejects: Path, queries: QueryOptions, quiet: bool) -> Summary:
-    from arterial.cli.progress import Bar
+    from arterial.cli.parts.progress import Bar
     from arterial.moving.files.run import run_file
 
     with Bar("moving", total=events.stat().st_size, unit="bytes", quiet=quiet) as bar:
@@ -156,9 +156,9 @@ def _in_this_process(events: Path, out: Path, rejects: Path, queries: QueryOptio
 
 
 def _on_spark(options: RunOptions, cluster: Cluster, quiet: bool) -> JobSummary:
-    from arterial.cli.exit_codes import INTERRUPTED, RESUMABLE
-    from arterial.cli.outcome import ending, stop_on_signals
-    from arterial.cli.progress import Bar
+    from arterial.cli.parts.exit_codes import INTERRUPTED, RESUMABLE
+    from arterial.cli.parts.outcome import ending, stop_on_signals
+    from arterial.cli.parts.progress import Bar
     from arterial.engine.spark.session import spark_session
     from arterial.moving.application.prepare import OBJECTS
     from arterial.moving.application.run import MovingRun

@@ -20,7 +20,7 @@ def sumo(
     json_output: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
 ) -> None:
     """Simulate a city with SUMO and write the vehicles' positions as events; needs the extra `sumo` of arterial."""
-    from arterial.cli.progress import Bar
+    from arterial.cli.parts.progress import Bar
     from arterial.moving.traffic.sumo import SumoSettings, write_events
 
     settings = SumoSettings(vehicles, seconds, seed, blocks)

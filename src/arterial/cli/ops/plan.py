@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from arterial.cli.network import NETWORK_HELP, load_network
+from arterial.cli.parts.network import NETWORK_HELP, load_network
 from arterial.errors import RunError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def plan(
 
     Example: arterial plan examples/speeding.py:net --rate reports=500000 --figures out
     """
-    from arterial.cli.check import rates_of
+    from arterial.cli.check.check import rates_of
 
     value = load_network(network)
     say(sizing_of(value, rates_of(value, rate), figures, measured_cores, cores, executor_cores, headroom), as_json)
@@ -58,7 +58,7 @@ def sizing_of(
     headroom: float,
 ) -> Sizing:
     """What a network needs at given rates, by the figures of a run."""
-    from arterial.cli.check import recorded, warm
+    from arterial.cli.check.check import recorded, warm
     from arterial.engine.plan.compile import compile_network
     from arterial.engine.plan.plan import Where
     from arterial.engine.run.control.controllers import cores_here

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from arterial.cli.network import NETWORK_HELP
+from arterial.cli.parts.network import NETWORK_HELP
 
 
 def resume(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from arterial.engine.attach.attachment import Attachment
     from arterial.sql.attach import Query
-    from arterial.sql.reading import Input
+    from arterial.sql.inputs.reading import Input
 
 _NETWORK = re.compile(r"[\w./\\-]+(\.py)?(:\w+)?")
 LOW, LOWER_YET = 5, 14
@@ -71,7 +71,7 @@ def attach(
 
     Example: arterial attach out kept "SELECT seg, avg(speed) AS v FROM kept GROUP BY seg, TUMBLE(time, '1 minute')"
     """
-    from arterial.cli import exit_codes
+    from arterial.cli.parts import exit_codes
     from arterial.cli.runtime.attach_output import printer_for
     from arterial.engine.attach.attachment import STOPPED
     from arterial.engine.run.figures.status import find_checkpoint
@@ -104,7 +104,7 @@ def query_from(text: str) -> Query | None:
         return None
     if not _NETWORK.fullmatch(text.strip()):
         return text
-    from arterial.cli.network import load_network
+    from arterial.cli.parts.network import load_network
 
     return load_network(text.strip())
 
@@ -112,7 +112,7 @@ def query_from(text: str) -> Query | None:
 def _tables(given: list[str]) -> dict[str, Input]:
     found: dict[str, Input] = {}
     if given:
-        from arterial.sql.reading import Wishes, read_input
+        from arterial.sql.inputs.reading import Wishes, read_input
 
         for text in given:
             name, sign, path = text.partition("=")

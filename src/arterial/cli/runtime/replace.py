@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from arterial.cli.network import NETWORK_HELP, load_network
+from arterial.cli.parts.network import NETWORK_HELP, load_network
 
 if TYPE_CHECKING:
     from arterial.engine.run.versions.requests import Answer

@@ -13,7 +13,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from arterial.cli.progress import in_words
+from arterial.cli.parts.progress import in_words
 from arterial.engine.run.states import RUNNING
 
 if TYPE_CHECKING:

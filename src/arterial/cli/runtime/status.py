@@ -18,7 +18,7 @@ def status(
     Tuples, rates and delays by source and output, where the time of a step goes, what is shed and held. The exit code
     says the state too: 0 finished, 1 failed, 3 stopped, 4 paused, 5 running. A run that was killed is stopped.
     """
-    from arterial.cli.exit_codes import OF_STATE
+    from arterial.cli.parts.exit_codes import OF_STATE
     from arterial.cli.runtime.run_figures import headline, lines
     from arterial.engine.run.control.settlement import count_overflow
     from arterial.engine.run.figures.status import find_checkpoint, read_status

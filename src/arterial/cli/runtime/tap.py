@@ -77,7 +77,7 @@ def tap(
 
 
 def _print(tuples: pl.DataFrame, layout: Layout, *, header: bool) -> None:
-    from arterial.connectors.sinks.json_lines import write_json_lines
+    from arterial.connectors.sinks.files.json_lines import write_json_lines
 
     out = sys.stdout.buffer
     if layout is Layout.JSON:

@@ -8,7 +8,7 @@ from io import BytesIO
 import polars as pl
 
 from arterial.connectors.sinks.driver import DriverSink
-from arterial.connectors.sinks.json_lines import write_json_lines
+from arterial.connectors.sinks.files.json_lines import write_json_lines
 from arterial.errors import RunError
 
 FORMATS = ("jsonl", "csv")

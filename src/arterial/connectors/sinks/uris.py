@@ -14,8 +14,8 @@ from urllib.parse import unquote
 from arterial.connectors.options import names_in, options, port_of, split_uri, sqlite_uri
 from arterial.connectors.postgres import Postgres
 from arterial.connectors.sink import Sink
-from arterial.connectors.sinks.files import FORMATS, FileSink
-from arterial.connectors.sinks.growing import GrowingSink
+from arterial.connectors.sinks.files.growing import GrowingSink
+from arterial.connectors.sinks.files.parts import FORMATS, FileSink
 from arterial.connectors.sinks.print import PrintSink
 from arterial.errors import RunError
 
@@ -56,7 +56,7 @@ def file_sink(uri: str, parts: Path) -> Sink:
 
 def sqlite_sink(uri: str, parts: Path) -> Sink:
     """`sqlite:///PATH?table=NAME&key=COLUMN,COLUMN`; a path from the root has four slashes."""
-    from arterial.connectors.sinks.sqlite import SqliteSink
+    from arterial.connectors.sinks.databases.sqlite import SqliteSink
 
     path, given = sqlite_uri(uri, ("table", "key"))
     return SqliteSink(path, given.get("table", ""), names_in(given.get("key", "")))
@@ -64,7 +64,7 @@ def sqlite_sink(uri: str, parts: Path) -> Sink:
 
 def postgres_sink(uri: str, parts: Path) -> Sink:
     """`postgresql://USER:PASSWORD@HOST:PORT/DATABASE?table=NAME&key=COLUMN,COLUMN`, and parameters of libpq."""
-    from arterial.connectors.sinks.postgres import PostgresSink
+    from arterial.connectors.sinks.databases.postgres import PostgresSink
 
     server, given = Postgres.from_uri(uri, ("table", "key"))
     return PostgresSink(server, given.get("table", ""), names_in(given.get("key", "")))
@@ -93,7 +93,7 @@ def http_sink(uri: str, parts: Path) -> Sink:
 def kafka_sink(uri: str, parts: Path) -> Sink:
     """`kafka://HOST:PORT/TOPIC?key=COLUMN,COLUMN`, and settings of the client."""
     from arterial.connectors.kafka.cluster import Cluster
-    from arterial.connectors.sinks.kafka import OPTIONS, KafkaSink
+    from arterial.connectors.kafka.sink import OPTIONS, KafkaSink
 
     cluster, given = Cluster.from_uri(uri, OPTIONS)
     return KafkaSink(cluster, names_in(given.pop("key", "")), **given)

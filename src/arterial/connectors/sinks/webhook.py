@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from arterial.connectors.sinks.driver import DriverSink
-from arterial.connectors.sinks.json_lines import write_json_lines
+from arterial.connectors.sinks.files.json_lines import write_json_lines
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.storage.appended import append_to, writing

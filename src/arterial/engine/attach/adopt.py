@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from arterial.boxes.group_by import GroupBy
-from arterial.boxes.map import Map
+from arterial.boxes.tuples.group_by import GroupBy
+from arterial.boxes.tuples.map import Map
 from arterial.errors import RunError, near
 from arterial.network.box import IN, OUT, Box
 from arterial.network.network import Arc, NetworkValue, Port

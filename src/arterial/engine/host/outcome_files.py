@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from arterial.connectors.sinks.files import put_tuples
+from arterial.connectors.sinks.files.parts import put_tuples
 from arterial.engine.host.arc_steering import StepSteering
 from arterial.engine.host.failures import write_rejects
 from arterial.engine.host.level import Outcome

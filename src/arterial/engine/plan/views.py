@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from arterial.boxes.group_by import GroupBy
-from arterial.boxes.source import Source
+from arterial.boxes.ends.source import Source
+from arterial.boxes.tuples.group_by import GroupBy
 from arterial.errors import RunError
 from arterial.network.box import IN, OUT, Box
 from arterial.network.network import Arc, NetworkValue, Port

@@ -8,7 +8,7 @@ from typing import Any
 
 from arterial.connectors.points.contents import POINTS
 from arterial.connectors.sink import Sink
-from arterial.connectors.sinks.table import TableSink
+from arterial.connectors.sinks.databases.table import TableSink
 from arterial.connectors.source import Source
 from arterial.engine.host.failures import POLICIES
 from arterial.engine.plan.compile import compile_network

@@ -28,9 +28,9 @@ from arterial.engine.run.figures.run_figures import RunFigures
 from arterial.engine.run.settings import Settings
 from arterial.engine.run.versions.version_files import VERSIONS, VersionFiles
 from arterial.engine.run.versions.versions import FIRST, BoundSinks, Version, first_version, next_version
-from arterial.engine.spark.damage import check_logs
-from arterial.engine.spark.offset_log import last_offsets
-from arterial.engine.spark.spark_files import repair
+from arterial.engine.spark.logs.damage import check_logs
+from arterial.engine.spark.logs.offset_log import last_offsets
+from arterial.engine.spark.logs.spark_files import repair
 from arterial.engine.spark.task import fed_by
 from arterial.engine.spark.work import Work
 from arterial.engine.steering.decisions import read_decision

@@ -41,14 +41,14 @@ from arterial.engine.run.versions.views import leave_views
 from arterial.engine.run.watch.watchers import open_watchers
 from arterial.engine.spark.cluster import check_workers
 from arterial.engine.spark.errors import as_run_error
-from arterial.engine.spark.frame_sink import FrameSink, frame_of
-from arterial.engine.spark.frame_source import FrameSource
+from arterial.engine.spark.frames.frame_sink import FrameSink, frame_of
+from arterial.engine.spark.frames.frame_source import FrameSource
 from arterial.engine.spark.levels import add_levels
-from arterial.engine.spark.offset_log import last_offsets
+from arterial.engine.spark.logs.offset_log import last_offsets
+from arterial.engine.spark.logs.spark_files import SparkFiles
 from arterial.engine.spark.packed_work import PackedWork
 from arterial.engine.spark.session import query_settings, spark_session
 from arterial.engine.spark.source import read_sources
-from arterial.engine.spark.spark_files import SparkFiles
 from arterial.engine.spark.task import fed_by
 from arterial.engine.steering import control
 from arterial.engine.steering.offsets import ENDED, STOPPED

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from arterial.engine.spark.damage import found_by_spark
+from arterial.engine.spark.logs.damage import found_by_spark
 from arterial.errors import ArterialError, RunError
 
 ERROR_FILE = "error.txt"

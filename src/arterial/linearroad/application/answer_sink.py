@@ -13,7 +13,7 @@ import polars as pl
 from arterial.arrays import Array
 from arterial.connectors.pace import Pace
 from arterial.connectors.sink import Delivery
-from arterial.connectors.sinks.appended import AppendedSink
+from arterial.connectors.sinks.files.appended import AppendedSink
 from arterial.linearroad.formats.answers import ANSWER_SCHEMA, TABLE_OF_TYPE
 from arterial.linearroad.formats.dialects import Dialect, encode
 from arterial.network.train import Train

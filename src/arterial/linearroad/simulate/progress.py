@@ -25,7 +25,7 @@ class Watched(Protocol):
 
 
 class Watcher(Protocol):
-    """Opens the bar of a stage; `arterial.cli.progress.Bar` is one."""
+    """Opens the bar of a stage; `arterial.cli.parts.progress.Bar` is one."""
 
     def __call__(self, what: str, *, total: float, unit: str) -> Watched: ...
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arterial.boxes.output import Output
-from arterial.boxes.source import Source
+from arterial.boxes.ends.output import Output
+from arterial.boxes.ends.source import Source
 from arterial.drawing import Network, StreamHandle
 from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared
 from arterial.moving.boxes.moving_queries import UNCERTAINTY, MovingQueries

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from arterial.connectors.pace import MAX, Pace, show_speed
 from arterial.connectors.sink import Sink
-from arterial.connectors.sinks.files import FileSink
+from arterial.connectors.sinks.files.parts import FileSink
 from arterial.engine.run.application import SETTINGS_FILE, WARM_UP_STEPS, Application, check_settings, write_json
 from arterial.engine.run.checkpoint.finished import start_over
 from arterial.engine.run.figures.status import STATUS_FILE, Status, read_status

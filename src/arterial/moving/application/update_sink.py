@@ -12,7 +12,7 @@ import polars as pl
 
 from arterial.connectors.pace import Pace
 from arterial.connectors.sink import Delivery
-from arterial.connectors.sinks.appended import AppendedSink
+from arterial.connectors.sinks.files.appended import AppendedSink
 from arterial.moving.files.update_file import time_text, write_updates
 from arterial.storage.damage import read_json
 from arterial.storage.place import put_in_place

@@ -10,8 +10,8 @@ from arterial.moving.boxes.gpac import FOCALS, GpacBox
 from arterial.moving.boxes.moving_queries import OBJECTS, QUERIES, MovingQueries
 from arterial.moving.queries.fences import Moving
 from arterial.network.box import IN, OUT, SIGN, Box
-from arterial.reference.causes import Because, Region, shown, shown_instant, so_far
-from arterial.reference.stream import Tuples, instant
+from arterial.reference.parts.causes import Because, Region, shown, shown_instant, so_far
+from arterial.reference.parts.stream import Tuples, instant
 
 Inputs = dict[str, Tuples]
 _SIDES = {1: "joins", -1: "leaves"}

@@ -11,8 +11,8 @@ from arterial.moving.boxes.fences_train import CHANGES, REJECTS
 from arterial.moving.queries.fences import Moving, Shape, contains
 from arterial.moving.queries.space import Space
 from arterial.network.box import IN, OUT
-from arterial.reference.scalar import instant_to_value
-from arterial.reference.stream import Tuples, instant, value_order
+from arterial.reference.parts.scalar import instant_to_value
+from arterial.reference.parts.stream import Tuples, instant, value_order
 
 Row = dict[str, Any]
 Pair = tuple[Any, str]

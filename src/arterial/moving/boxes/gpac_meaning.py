@@ -15,8 +15,8 @@ from arterial.moving.queries.events import Register
 from arterial.moving.queries.ids import Id, id_order, parsed_id
 from arterial.moving.queries.space import Space
 from arterial.network.box import IN, OUT, SIGN, Stream
-from arterial.reference.scalar import instant_to_value
-from arterial.reference.stream import Tuples, group_of, instant, value_order
+from arterial.reference.parts.scalar import instant_to_value
+from arterial.reference.parts.stream import Tuples, group_of, instant, value_order
 
 Key = tuple[Any, ...]
 Row = dict[str, Any]

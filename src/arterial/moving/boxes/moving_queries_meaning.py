@@ -13,8 +13,8 @@ from arterial.moving.queries.query_columns import event_of
 from arterial.moving.queries.space import Space
 from arterial.network.box import OUT
 from arterial.network.schema import Type
-from arterial.reference.scalar import instant_to_value
-from arterial.reference.stream import Tuples, instant
+from arterial.reference.parts.scalar import instant_to_value
+from arterial.reference.parts.stream import Tuples, instant
 
 
 def moving_queries(box: MovingQueries, inputs: dict[str, Tuples]) -> dict[str, Tuples]:

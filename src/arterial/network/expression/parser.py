@@ -3,7 +3,7 @@
 The meaning is fixed so that both engines agree to the last bit: `/` always gives float64; `//` is the floor of a
 division and `%` its remainder, of integers; integers are 64 bits wide and wrap; division by zero is null; logic is
 three-valued; NaN equals itself and is greater than any other number; text is compared by code point.
-`arterial.network.expression.vectorised` evaluates a tree over columns, `arterial.reference.scalar` over one tuple.
+`arterial.network.expression.vectorised` evaluates a tree over columns, `arterial.reference.parts.scalar` over a tuple.
 """
 
 from __future__ import annotations

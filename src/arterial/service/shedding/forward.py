@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.network.network import NetworkValue
 from arterial.service.shedding.points import Point, drop_points
 from arterial.service.shedding.upstream import quoted, value_point

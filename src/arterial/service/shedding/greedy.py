@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.figures.steering import Drop
 from arterial.service.load import Load
 from arterial.service.shedding.curve import Curve

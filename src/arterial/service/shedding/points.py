@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.thinned import why_not_settled, why_not_thinned
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.figures.steering import Drop
 from arterial.figures.step import StepFigures
 from arterial.figures.window import Window

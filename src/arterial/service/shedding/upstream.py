@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import sqlglot
 from sqlglot import exp
 
-from arterial.boxes.output import Output
+from arterial.boxes.ends.output import Output
 from arterial.errors import NetworkError
 from arterial.network.box import Box
 from arterial.network.expression.parser import Dialect, parse

@@ -21,8 +21,8 @@ from arterial.engine.run.checkpoint.lock import LOCK_FILE, lock_checkpoint
 from arterial.engine.run.figures.status import STATUS_FILE, now, read_status
 from arterial.engine.run.states import STOPPED
 from arterial.engine.run.versions.requests import REQUESTS, SAVEPOINT, ask
-from arterial.engine.spark.damage import check_logs
-from arterial.engine.spark.offset_log import last_offsets
+from arterial.engine.spark.logs.damage import check_logs
+from arterial.engine.spark.logs.offset_log import last_offsets
 from arterial.errors import RunError
 from arterial.storage.appended import JOURNAL
 from arterial.storage.disk import durably, sync

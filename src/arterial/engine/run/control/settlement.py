@@ -16,7 +16,7 @@ from threading import Lock
 
 import polars as pl
 
-from arterial.connectors.sinks.files import put_tuples
+from arterial.connectors.sinks.files.parts import put_tuples
 from arterial.engine.host.failures import write_rejects
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.host.outcome_files import OVERFLOW, REJECTS

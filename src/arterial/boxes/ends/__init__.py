@@ -1,0 +1,1 @@
+"""Where a network meets the world: sources, outputs, connection points and views. Begin with `source`."""

@@ -1,0 +1,1 @@
+"""What several commands share: progress, outcome and exit codes, networks by their place, the options of a cluster."""

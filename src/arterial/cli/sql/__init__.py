@@ -1,0 +1,1 @@
+"""`arterial sql`: a query over files or standard input, and how its answers are printed."""

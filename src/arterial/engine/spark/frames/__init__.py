@@ -1,0 +1,1 @@
+"""Spark's own streaming DataFrames as sources and sinks of a run."""

@@ -1,0 +1,1 @@
+"""What the boxes over signed streams mean, a tuple at a time; one file for each of `arterial.boxes.signed`."""

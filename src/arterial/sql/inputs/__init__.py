@@ -1,0 +1,1 @@
+"""What a query reads: files and standard input as streams and tables, and how it is run over them."""
