@@ -22,7 +22,7 @@ from arterial.boxes.tuples.union import Union
 from arterial.drawing.network import Network
 from arterial.drawing.stream import StreamHandle
 from arterial.errors import NetworkError
-from arterial.network.box import Box
+from arterial.network.box import Box, is_from_library
 from arterial.network.network import NetworkValue, Port
 from arterial.network.qos import QoS
 from arterial.network.relation import Relation
@@ -170,7 +170,7 @@ def _plain_call(box: Box, begins: Mapping[str, Port]) -> _Call | None:
     if special is not None:
         return special(box, begins)
     method: Callable[..., Any] | None = getattr(StreamHandle, box.kind, None)
-    if method is None or not begins or type(box).__module__ != f"arterial.boxes.{box.kind}":
+    if method is None or not begins or not is_from_library(type(box)):
         return None
     fields = {one.name: one for one in dataclasses.fields(box) if one.name not in _FILLED_IN}
     args: list[Any] = [box.name]

@@ -237,6 +237,11 @@ class Box(ABC):
         return port in self.thinnable and port not in self.inseparable and not self.fed_by[port].signed
 
 
+def is_from_library(kind: type[Box]) -> bool:
+    """Whether it is one of `arterial.boxes`, which are in every process and known by the word of their kind."""
+    return kind.__module__.startswith("arterial.boxes.") and kind.__module__.endswith(f".{kind.kind}")
+
+
 def _register(kind: type[Box]) -> None:
     known = Box.kinds.get(kind.kind)
     if known is not None and _is_own(known) != _is_own(kind):

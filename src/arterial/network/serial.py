@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from arterial.errors import NetworkError
-from arterial.network.box import Box
+from arterial.network.box import Box, is_from_library
 from arterial.network.expression.function import Function
 from arterial.network.expression.tree import known_column
 from arterial.network.network import Arc, NetworkValue, Port
@@ -69,7 +69,7 @@ def from_json(text: str, modules: Iterable[str] = ()) -> NetworkValue:
 def _box_to_data(box: Box) -> dict[str, Any]:
     data: dict[str, Any] = {"kind": box.kind}
     kind = type(box)
-    if not _goes_by_word(kind):
+    if not is_from_library(kind):
         data["class"] = _findable(place_of(kind), f"box {box.name!r}: its class")
     for field in dataclasses.fields(box):
         if field.name not in _FILLED_IN:
@@ -90,7 +90,7 @@ def box_from_data(data: dict[str, Any], trusted: tuple[str, ...] = ("arterial",)
 def _kind(word: str, place: str | None, name: object, trusted: tuple[str, ...]) -> type[Box]:
     if place is None:
         importlib.import_module("arterial.boxes")
-        known = {kind: found for kind, found in Box.kinds.items() if _goes_by_word(found)}
+        known = {kind: found for kind, found in Box.kinds.items() if is_from_library(found)}
         if word not in known:
             raise NetworkError(
                 f"box {name!r}: there is no kind of box {word!r}; expected one of {', '.join(sorted(known))}"
@@ -104,11 +104,6 @@ def _kind(word: str, place: str | None, name: object, trusted: tuple[str, ...]) 
     if not (isinstance(found, type) and issubclass(found, Box)):
         raise NetworkError(f"box {name!r}: {place} is not a box")
     return found
-
-
-def _goes_by_word(kind: type[Box]) -> bool:
-    """Whether a reader knows the class by the word of its kind: it is in every process."""
-    return kind.__module__ == f"arterial.boxes.{kind.kind}"
 
 
 def _findable(place: str, what: str) -> str:

@@ -14,7 +14,7 @@ from arterial.drawing.as_python import as_python
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.plan.description import NetworkFacts, describe_plan, said_of
 from arterial.errors import ArterialError, NetworkError
-from arterial.network.box import Box
+from arterial.network.box import Box, is_from_library
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.serial import FORMAT, box_from_data
 
@@ -65,7 +65,7 @@ def kinds() -> list[Kind]:
     for word, kind in sorted(Box.kinds.items()):
         fields = [one for one in dataclasses.fields(kind) if one.name not in _FILLED_IN]
         plain = not any("Relation" in str(one.type) for one in fields)
-        if kind.__module__ == f"arterial.boxes.{word}" and plain:
+        if is_from_library(kind) and plain:
             bare = _bare(kind)
             about = _parameter_texts(kind)
             found.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arterial.network.box import Box
+from arterial.network.box import Box, is_from_library
 
 
 def module_of(kind: type[Box]) -> str:
@@ -12,5 +12,6 @@ def module_of(kind: type[Box]) -> str:
     >>> module_of(Tumble)
     'arterial.reference.windows.tumble'
     """
-    own = kind.__module__.startswith("arterial.boxes.") and kind.__module__.endswith(f".{kind.kind}")
-    return kind.__module__.replace("arterial.boxes", "arterial.reference", 1) if own else ""
+    if not is_from_library(kind):
+        return ""
+    return kind.__module__.replace("arterial.boxes", "arterial.reference", 1)
