@@ -45,7 +45,9 @@ def test_a_class_is_registered_by_its_kind() -> None:
 
 
 def test_a_kind_of_ours_cannot_be_taken() -> None:
-    with pytest.raises(NetworkError, match=r"'filter' of the class tests\.network\.test_box.*arterial\.boxes\.filter"):
+    with pytest.raises(
+        NetworkError, match=r"'filter' of the class tests\.network\.test_box.*arterial\.boxes\.tuples\.filter"
+    ):
 
         class Mine(Half):
             kind: ClassVar[str] = "filter"
