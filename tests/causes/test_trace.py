@@ -17,6 +17,7 @@ from arterial.causes.why import explain, region_of
 from arterial.network.box import Box, is_from_library
 from arterial.network.network import NetworkValue, Port
 from arterial.reference import interpret
+from arterial.reference.parts.module import module_of
 from arterial.reference.parts.stream import Tuples, group_of
 from tests.conformance.kinds import cases
 from tests.conformance.networks import networks
@@ -64,7 +65,7 @@ def test_every_box_of_the_library_says_its_causes() -> None:
     own = [kind for kind in Box.kinds.values() if is_from_library(kind) and kind is not Source]
     assert len(own) > 25
     for kind in own:
-        module = import_module(f"arterial.reference.{kind.kind}")
+        module = import_module(module_of(kind))
         assert module.because
         assert module.scope
 
