@@ -75,7 +75,11 @@ def test_help_texts_are_in_plain_english() -> None:
 def test_messages_and_docstrings_are_in_plain_english() -> None:
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        # Most files have no such phrase, even with their strings joined across lines: only the others are parsed.
+        if not BANNED.search(re.sub(r"\s+", " ", re.sub(r'"\s*[rf]*"', "", text))):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found += [f"{path.relative_to(ROOT)}:{node.lineno}: {m[0]}" for m in BANNED.finditer(node.value)]
     assert not found, "\n".join(found)
