@@ -7,8 +7,9 @@ STAMP := $(VENV)/.installed
 # The tests start hundreds of Python processes, which would compile the sources again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Two test processes side by side, each with one Spark session. A file stays in one process, so that its fixtures are made once.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Test processes side by side; on Spark two, each with a session, without it three, since some tests wait for processes that they
+# start. A file stays in one process, so that its fixtures are made once.
+PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup installed archive demo studio page check test test-quick test-doc test-here test-spark test-all test-cluster test-kafka test-slow bench lint types layers docs dist clean
 
@@ -102,18 +103,18 @@ test: setup ## What CI runs: as `make check`, with the thorough tests and those 
 	@echo "==> All checks passed"
 
 test-quick: setup ## The doctests and the quick tests without Spark
-	@echo "==> Quick tests without Spark"; $(PYTEST) -m 'not slow and not spark and not thorough' --doctest-modules src/arterial tests
+	@echo "==> Quick tests without Spark"; $(PYTEST) -n 2 -m 'not slow and not spark and not thorough' --doctest-modules src/arterial tests
 
 test-doc: setup ## The doctests
 	@echo "==> Doctests"; $(BIN)/python -m pytest --doctest-modules src/arterial
 
 test-here: setup ## All tests without Spark
-	@echo "==> Tests without Spark"; $(PYTEST) -m 'not slow and not spark' tests
+	@echo "==> Tests without Spark"; $(PYTEST) -n 3 -m 'not slow and not spark' tests
 
 test-spark: setup archive ## The tests on Spark
 	@test "$$(id -u)" = 0 && command -v ip >/dev/null && command -v unshare >/dev/null || \
 	  echo "==> Left out: the tests on hosts of a cluster, which need root and iproute2"
-	@echo "==> Tests on Spark"; $(PYTEST) -m 'not slow and spark' tests
+	@echo "==> Tests on Spark"; $(PYTEST) -n 2 -m 'not slow and spark' tests
 
 test-cluster: setup ## Runs on hosts with addresses and disks of their own (root, iproute2): lost workers, zombies, a driver that moves
 	@$(BIN)/python -m pytest -m 'slow or not slow' -rs tests/cluster

@@ -36,6 +36,22 @@ if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMOR
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
+LONG = (
+    "cluster/test_workers.py",
+    "engine/attach/test_on_spark.py",
+    "faults/test_fail_points.py",
+    "studio/test_page.py",
+    "faults/test_crash_points.py",
+    "conformance/test_boxes.py",
+    "moving/boxes/test_pipeline.py",
+    "linearroad/validate/test_validate_expected.py",
+    "cli/test_run.py",
+    "test_how_to.py",
+)
+"""Files that take half a minute or more, the longest first. They begin first, so that no process is left alone with one
+of them at the end (`make test` gives a file to a process as a whole)."""
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark for the whole test run: starting it is the slow part."""
@@ -46,10 +62,13 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses the session."""
+    """Mark what uses the session, and put the long files first."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
+    here = Path(__file__).parent
+    turn = {here / name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: turn.get(item.path, len(LONG)))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,10 +10,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
-from arterial.cli.main import main
+from arterial.cli.main import app, main
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 COMMAND = [sys.executable, "-m", "arterial", "linear-road", "simulate"]
 
@@ -69,12 +74,10 @@ def test_a_place_where_nothing_can_be_written(
     assert "Cannot write in /proc/nowhere" in capsys.readouterr().err
 
 
-@pytest.mark.spark
-def test_json(tmp_path: Path) -> None:
-    made = subprocess.run(
-        [*COMMAND, "--out", str(tmp_path / "data"), "--seconds", "40", "--json"],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
+def test_json(spark: SparkSession, tmp_path: Path) -> None:
+    command = ["linear-road", "simulate", "--out", str(tmp_path / "data"), "--seconds", "40", "--json"]
+    made = CliRunner().invoke(app, command)
+    assert made.exit_code == 0, made.output
     told = json.loads(made.stdout)
     assert told == json.loads((tmp_path / "data" / "city.json").read_text())
     assert told["reports"] > 500
