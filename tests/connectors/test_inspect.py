@@ -117,3 +117,12 @@ def test_an_array_of_json_is_not_lines(tmp_path: Path) -> None:
     assert found.examples == [
         "line 1: is not a JSON object: a list; expected one object a line, as jq -c '.[]' makes of an array"
     ]
+
+
+@pytest.mark.parametrize("name", ["2026-03-01.csv", "class.csv", "my data.csv", "ö.csv", "_.csv"])
+def test_the_line_to_paste_is_python(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text('time,"q""q",back\\slash,größe\n1,a,b,2.5\n')
+    net = Network("pasted")
+    exec(inspect_file(tmp_path / name).source, {"net": net})
+    (source,) = net.value.boxes
+    assert source.schema.names == ("time", 'q"q', "back\\slash", "größe")

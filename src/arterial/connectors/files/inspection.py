@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -61,9 +62,12 @@ class Inspection:
     def source(self) -> str:
         """The line that draws a source for it."""
         name = re.sub(r"\W+", "_", Path(self.path).name.split(".")[0]).strip("_").lower() or "source"
-        columns = ", ".join(f'"{column.name}": "{column.type}"' for column in self.schema)
+        if not name.isidentifier() or keyword.iskeyword(name):
+            name = f"source_{name}"
+        columns = ", ".join(f'{_in_quotes(column.name)}: "{column.type}"' for column in self.schema)
         disorder = f', disorder="{self._disorder}"' if self.disorder else ""
-        return f'{name} = net.source("{name}", {{{columns}}}, time="{self.time}"{disorder})'
+        time = _in_quotes(str(self.time))
+        return f'{name} = net.source("{name}", {{{columns}}}, time={time}{disorder})'
 
     @property
     def _disorder(self) -> str:
@@ -182,6 +186,11 @@ def _schema_of_columns(file: DataFile) -> Schema:
     if not fields:
         raise DataError(f"{file.path}: has no columns of numbers, texts, bools or times")
     return Schema(tuple(fields))
+
+
+def _in_quotes(text: str) -> str:
+    """A text as Python writes it."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _are_times(name: str, values: pl.Series) -> bool:
