@@ -105,6 +105,18 @@ def test_mistakes_leave_the_run_untouched(
     assert (control["shed"], control["hold"], control["paused"]) == ({}, {}, False)
 
 
+def test_control_says_that_a_run_is_over(run: LocalRun, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run.stop()
+    app(["control", str(tmp_path / "c"), "pause"], standalone_mode=False)
+    assert capfd.readouterr().err == "the run is stopped; pause is kept, and is in force when the run goes on\n"
+    status = tmp_path / "c" / "status.json"
+    status.write_text(status.read_text().replace('"stopped"', '"finished"'))
+    with pytest.raises(RunError, match=r"pause: the run is finished, since 2.*; nothing is left to control"):
+        app(["control", str(tmp_path / "c"), "pause"], standalone_mode=False)
+    app(["control", str(tmp_path / "c"), "show"], standalone_mode=False)
+    assert json.loads(capfd.readouterr().out)["paused"]
+
+
 def test_a_run_that_is_over_shows_no_tuples(tmp_path: Path, run: LocalRun) -> None:
     run.stop()
     with pytest.raises(RunError, match="the run is stopped; nothing passes any more"):

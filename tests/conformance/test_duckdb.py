@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,22 @@ DIFFERS: dict[str, list[tuple[str, Any, Any]]] = {
     "`cast('2026-1-2' as timestamp)`": [
         ("cast(replace(e, '-0', '-') as timestamp)", None, WHEN), ("cast(e || '+00:00' as timestamp)", None, WHEN),
     ],
+    "`cast('2026-03-01 24:00' as timestamp)`": [
+        ("cast(replace(e, '06:30', '24:00') as timestamp)", None, datetime(2026, 3, 2)),
+        ("cast(e || '.1234567' as timestamp)", None, WHEN.replace(microsecond=123456)),
+    ],
+    "`cast('0x10' as int64)`": [("cast('0x10' as int64)", None, 16), ("cast('1_000' as int64)", None, 1000)],
+    "`cast(x as int8)`": [("cast(n * 60 as int8)", None, 300), ("cast(n as Float64)", 5.0, ERROR)],
+    "`cast(5 as timestamp)`": [
+        ("cast(n as timestamp)", datetime(1970, 1, 1, microsecond=5), ERROR),
+        ("cast(cast('1970-01-01 00:01' as timestamp) as int64)", 60_000_000, ERROR),
+    ],
+    "`t - t`": [
+        ("timestamp '1970-01-02' - timestamp '1970-01-01'", 86_400_000_000, timedelta(days=1)),
+    ],
+    "`t + interval '1 month'`": [
+        ("timestamp '2026-01-31' + interval '1 month'", REFUSED, datetime(2026, 2, 28)),
+    ],
     "`cast(1.5 as string)`": [("cast(f as string)", REFUSED, "2.5")],
     "`round(2.5)`": [("round(f)", 2.0, 3.0), ("round(f * 500, -2)", 1200.0, 1300.0)],
     "`round(1234, -2)`": [("round(n * 247, -2)", 1200.0, 1200), ("round(n, 1)", 5.0, 5)],
@@ -66,6 +82,10 @@ DIFFERS: dict[str, list[tuple[str, Any, Any]]] = {
     "`left(s, -2)`": [("left(s, -2)", REFUSED, "Hel"), ("right(s, -2)", REFUSED, "llo")],
     "`substr(s, 2, -1)`": [("substr(s, 2, -1)", REFUSED, "H")],
     "`split_part(s, '', 1)`": [("split_part(s, '', 1)", REFUSED, "H")],
+    "`repeat(s, -1)`": [("repeat(s, -1)", REFUSED, "")],
+    "`lpad(s, 9, '')`": [("lpad(s, 9, '')", "Hello", ERROR), ("rpad(s, 9, '')", "Hello", ERROR)],
+    "`substr(s, n)`": [("substr(s, n)", REFUSED, "o"), ("left(s, n)", REFUSED, "Hello")],
+    "`lower('İ')`": [("lower('İ')", "i̇", "i")],
 }  # fmt: skip
 """The rows of the page's table by how they begin, and of each what both give."""
 

@@ -114,6 +114,32 @@ def test_every_kind_of_file(name: str, write: object, tmp_path: Path) -> None:
         assert read_all(bound(tmp_path / name, tmp_path / "2", disorder=disorder), 1, parts=2) == (expected, [])
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.csv.bz2", "a"])
+def test_the_first_bytes_say_how_a_file_is_compressed(name: str, tmp_path: Path) -> None:
+    text = write_csv(tmp_path / "plain", ROWS).read_bytes()
+    for number, data in enumerate((text, gzip.compress(text), bz2.compress(text))):
+        (tmp_path / name).write_bytes(data)
+        assert read_all(bound(tmp_path / name, tmp_path / str(number)))[0] == ROWS
+    (tmp_path / name).write_bytes(b"\xfd7zXZ\x00" + bytes(20))
+    with pytest.raises(DataError, match="is xz; expected plain text, or text in gzip, zstd or bz2"):
+        bound(tmp_path / name, tmp_path / "xz")
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical])
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_texts_of_times_in_columns(kind: pl.DataType, suffix: str, tmp_path: Path) -> None:
+    times = ["2026-03-01T06:00:00Z", "2026-03-01T07:30+01:30", "noon", None, "1772344801"]
+    frame = pl.DataFrame({"time": pl.Series(times, dtype=kind), "x": range(5)})
+    file = tmp_path / f"a.{suffix}"
+    frame.write_parquet(file) if suffix == "parquet" else frame.write_ipc(file)
+    source = bound(file, tmp_path, STAMPED)
+    six = datetime(2026, 3, 1, 6)
+    assert read_all(source) == ([(six, 0), (six, 1), (six.replace(second=1), 4)], [(None, 3)])
+    rejects = (tmp_path / "sources" / "in" / "rejects.jsonl").read_text()
+    assert '"line": 3' in rejects
+    assert "time is 'noon', expected timestamp" in rejects
+
+
 def test_folders_and_patterns(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()

@@ -95,3 +95,34 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes, sa
 def test_a_column_without_a_name(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(",time,x\n0,1,5\n1,2,6\n")
     assert inspect_file(tmp_path / "a.csv").schema.names == ("column_1", "time", "x")
+
+
+def test_times_in_columns_of_other_types(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"time": [1772344800123], "seen": ["2026-03-01T06:00Z"], "n": [1772344800123], "to": ["x"]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    found = inspect_file(tmp_path / "a.parquet")
+    assert {column.name: str(column.type) for column in found.schema} == {
+        "time": "timestamp",
+        "seen": "timestamp",
+        "n": "int64",
+        "to": "string",
+    }
+    assert found.units == {"time": "ms"}
+    assert str(found.first) == "2026-03-01 06:00:00.123000"
+
+
+def test_an_array_of_json_is_not_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"time": 1}]\n{"time": 1}\n')
+    found = inspect_file(tmp_path / "a.json")
+    assert found.examples == [
+        "line 1: is not a JSON object: a list; expected one object a line, as jq -c '.[]' makes of an array"
+    ]
+
+
+@pytest.mark.parametrize("name", ["2026-03-01.csv", "class.csv", "my data.csv", "ö.csv", "_.csv"])
+def test_the_line_to_paste_is_python(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text('time,"q""q",back\\slash,größe\n1,a,b,2.5\n')
+    net = Network("pasted")
+    exec(inspect_file(tmp_path / name).source, {"net": net})
+    (source,) = net.value.boxes
+    assert source.schema.names == ("time", 'q"q', "back\\slash", "größe")

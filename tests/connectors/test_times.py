@@ -32,6 +32,9 @@ def parsed(*texts: str | None, **options: str) -> list[datetime | None]:
         ("2026-03-01T04:00:00-02", SIX),
         ("2026-03-01T06:00:00.123456789Z", SIX.replace(microsecond=123456)),
         ("2026-03-01T06:00:00,5", SIX.replace(microsecond=500000)),
+        ("20260301T060000Z", SIX),
+        ("20260301t0600", SIX),
+        ("20260301T073000.5+0130", SIX.replace(microsecond=500000)),
         ("2026-03-01", datetime(2026, 3, 1)),
         ("2024-02-29", datetime(2024, 2, 29)),
         ("1969-12-31T23:59:59.999999Z", datetime(1969, 12, 31, 23, 59, 59, 999999)),
@@ -51,7 +54,8 @@ def test_each_format(text: str, time: datetime) -> None:
     "text",
     ["noon", "", "2026-02-29", "2026-13-01", "2026-03-01T24:00", "2026-03-01T06:60", "2026-03-01T06:00:00.",
      "2026-03-01T06:00:00.1234567891", "2026-03-01T06:00:00+25:00", "2026-03-01T", "2026-03-01T06:00:00Zx",
-     "0000-01-01", "2026/03/01", "nan", "inf", "1e300"],
+     "0000-01-01", "2026/03/01", "nan", "inf", "1e300", "20260301T", "20260301T06:00:00", "20260301 060000",
+     "2026-0301T06:00", "20260301T0600000"],
 )  # fmt: skip
 def test_what_is_no_time(text: str) -> None:
     assert parsed(text) == [None]
@@ -95,3 +99,8 @@ def test_as_python_reads_it(time: datetime, minutes: int) -> None:
     expected = (time.replace(tzinfo=UTC) - timedelta(minutes=minutes)).replace(tzinfo=None)
     assert parsed(text) == [expected]
     assert parsed(time.isoformat(" ")) == [time]
+
+
+def test_what_is_not_finite_says_nothing_about_the_unit() -> None:
+    assert parsed("inf", "nan", "1772344800000") == [None, None, SIX]
+    assert unit_of(pl.Series([float("inf")])) is None

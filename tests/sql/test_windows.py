@@ -173,6 +173,53 @@ def test_groups_of_joined_windows(seed: int) -> None:
     assert got == expected
 
 
+def hops(relation: str, every: int, over: int) -> str:
+    """The rows of a relation for DuckDB, once for each window of HOP that they are in."""
+    ends = f"generate_series(t // {every} * {every} + {every}, t + {over}, {every})"
+    return f"(SELECT *, e - {over} AS b FROM (SELECT *, unnest({ends}) AS e FROM {relation}))"
+
+
+@pytest.mark.parametrize(("every", "over"), [(60, 60), (20, 60), (25, 60), (1, 3)])
+def test_streams_joined_within_windows_that_overlap(every: int, over: int) -> None:
+    ours = (
+        f"SELECT C.window_start AS w, V.window_end AS e, C.user, ms, shown FROM HOP(Clicks, t, {every}, {over}) C "
+        f"JOIN HOP(Views, t, {every}, {over}) V ON C.user = V.user AND C.window_start = V.window_start AND ms > 10"
+    )
+    theirs = (
+        f"SELECT C.b, V.e, C.user, ms, shown FROM {hops('Clicks', every, over)} C "
+        f"JOIN {hops('Views', every, over)} V ON C.user = V.user AND C.b = V.b AND ms > 10"
+    )
+    got, expected = both(ours, theirs, 1)
+    assert got == expected
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("every", "over"), [(20, 60), (25, 60)])
+def test_groups_of_joined_windows_that_overlap(every: int, over: int) -> None:
+    ours = (
+        f"SELECT V.window_start AS w, C.user, count(*) AS n, sum(cost) AS s FROM HOP(Clicks, t, {every}, {over}) C "
+        f"JOIN HOP(Views, t, {every}, {over}) V ON C.window_start = V.window_start AND C.user = V.user "
+        "JOIN Pages P ON P.page = C.page GROUP BY V.window_start, C.user HAVING count(*) > 2"
+    )
+    theirs = (
+        f"SELECT C.b, C.user, count(*), sum(cost)::BIGINT FROM {hops('Clicks', every, over)} C "
+        f"JOIN {hops('Views', every, over)} V ON C.b = V.b AND C.user = V.user "
+        "JOIN Pages P ON P.page = C.page GROUP BY ALL HAVING count(*) > 2"
+    )
+    got, expected = both(ours, theirs, 2)
+    assert got == expected
+    first = "SELECT window_start, user, count(*) AS n FROM HOP(Clicks, t, 20, 60) GROUP BY window_start, user"
+    second = "SELECT window_start, user, count(*) AS n FROM Clicks GROUP BY HOP(t, 20, 60), user"
+    assert answer(first, clicks(3)) == answer(second, clicks(3))
+
+
+def test_windows_that_overlap_by_timestamps() -> None:
+    rows = clicks(7, timestamps=True)
+    in_from = "SELECT user, window_start, window_end, count(*) AS n FROM HOP(Clicks, t, '25 s', '1 minute') GROUP BY "
+    in_groups = "SELECT user, window_start, window_end, count(*) AS n FROM Clicks GROUP BY HOP(t, '25 s', '60 s'), user"
+    assert answer(in_from + "user, window_start, window_end", rows) == answer(in_groups, rows)
+
+
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     ("window", "begin"),
@@ -265,7 +312,11 @@ def test_the_latest_of_each_object_in_order() -> None:
             "Clicks, t, 9",
         ),
         ("SELECT count(*) FROM TUMBLE(Clicks, t, 60) GROUP BY user", "add window_start to GROUP BY", "TUMBLE"),
-        ("SELECT ms FROM HOP(Clicks, t, 60, 60)", "HOP and SESSION stand in GROUP BY", "HOP"),
+        ("SELECT ms FROM SESSION(Clicks, t, 60)", "SESSION stands in GROUP BY", "SESSION"),
+        ("SELECT ms FROM HOP(Clicks, t, 60)", "in FROM expected HOP(stream, time, every, over)", "HOP"),
+        ("SELECT ms FROM HOP(Clicks, t, 60, 20)", "over must be from 1 to 100 times every", "HOP"),
+        ("SELECT ms FROM HOP(Clicks, t, 1, 101)", "over must be from 1 to 100 times every", "HOP"),
+        ("SELECT ms FROM HOP(Clicks, t, 9, 60) ORDER BY ms LIMIT 2", "needs GROUP BY, as windows overlap", "ms LIMIT"),
         ("SELECT ms FROM TUMBLE(Clicks, ms, 60)", "expected the time of Clicks, t", "ms, 60"),
         ("SELECT ms FROM TUMBLE(Clicks, 60)", "expected TUMBLE(stream, time, every)", "TUMBLE"),
         ("SELECT ms FROM TUMBLE(Clicks, t, 60) GPAC-kNN (1, 0, 0)", "has no column for", "GPAC"),

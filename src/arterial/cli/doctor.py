@@ -12,16 +12,17 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from arterial.cli.parts.cluster import DRIVER_HOST, ENVIRONMENT, MASTER, SPARK_CONF, cluster_of
-from arterial.engine.spark.cluster import Cluster, check_workers
-from arterial.engine.spark.session import spark_session
-from arterial.engine.spark.start.java import OLDEST_JAVA, find_java
 from arterial.errors import ArterialError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from arterial.engine.spark.cluster import Cluster
 
 Check = Callable[[], tuple[bool, str, str]]
 """Whether all is well, what was found, and what to do if not."""
@@ -88,6 +89,8 @@ def _python() -> tuple[bool, str, str]:
 
 
 def _java() -> tuple[bool, str, str]:
+    from arterial.engine.spark.start.java import OLDEST_JAVA, find_java
+
     java = find_java()
     return (
         True,
@@ -127,7 +130,7 @@ def _write_access() -> tuple[bool, str, str]:
 
 
 def _spark(cluster: Cluster) -> tuple[bool, str, str]:
-    spark = spark_session("doctor", master=cluster)
+    spark = _session(cluster)
     counted = spark.range(1000).count()
     return counted == 1000, f"Spark {spark.version} on {spark.sparkContext.master}", "Reinstall pyspark."
 
@@ -135,7 +138,7 @@ def _spark(cluster: Cluster) -> tuple[bool, str, str]:
 def _workers(cluster: Cluster) -> tuple[bool, str, str]:
     from pyspark.sql.functions import udf
 
-    spark = spark_session("doctor", master=cluster)
+    spark = _session(cluster)
     versions = {
         row.v
         for row in spark.range(4).select(udf(lambda _: platform.python_version(), "string")("id").alias("v")).collect()
@@ -149,8 +152,16 @@ def _workers(cluster: Cluster) -> tuple[bool, str, str]:
 
 
 def _shared(cluster: Cluster, folder: Path) -> tuple[bool, str, str]:
-    check_workers(spark_session("doctor", master=cluster), folder.absolute())
+    from arterial.engine.spark.cluster import check_workers
+
+    check_workers(_session(cluster), folder.absolute())
     return True, f"all workers see {folder}", ""
+
+
+def _session(cluster: Cluster) -> SparkSession:
+    from arterial.engine.spark.session import spark_session
+
+    return spark_session("doctor", master=cluster)
 
 
 CHECKS: dict[str, Check] = {
@@ -163,6 +174,9 @@ CHECKS: dict[str, Check] = {
 
 
 def _print(findings: list[Finding], cluster: Cluster) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table("", "check", "found", "what to do", title=f"arterial doctor ({cluster.url})")
     for finding in findings:
         mark = "[green]ok[/]" if finding.ok else "[red]fault[/]"

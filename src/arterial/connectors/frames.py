@@ -17,6 +17,9 @@ from arterial.network.box import SIGN, Stream
 from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN, END, FURTHEST, Train
 
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
+_WRITTEN_TIMES = (pl.Date, *_TEXTS)
+
 TRAIN_SIZE = 500_000
 """About so many tuples of a frame make a train."""
 
@@ -63,18 +66,19 @@ def frame_from(value: Any, schema: Schema, where: str) -> pl.DataFrame:
         raise DataError(f"{where}: {_first_line(trouble)}; expected {schema}") from None
 
 
-def check_columns(
-    found: Mapping[str, pl.DataType], schema: Schema, where: str, *, numbers_are_times: bool = False
-) -> None:
-    """Raise unless these columns have all that the schema asks for, with types that fit."""
+def check_columns(found: Mapping[str, pl.DataType], schema: Schema, where: str, *, reads_times: bool = False) -> None:
+    """Raise unless these columns have all that the schema asks for, with types that fit.
+
+    With `reads_times`, numbers, texts and dates fit a timestamp: whoever reads them judges each value.
+    """
     for column in schema:
         if column.name not in found:
             raise DataError(
                 f"{where}: the column {column.name!r} is missing; it has: {', '.join(found)}{near(column.name, found)}"
             )
         kind, wanted = found[column.name], column.type
-        is_time = wanted is Type.TIMESTAMP and (kind.is_numeric() or kind == pl.Date)
-        if not _fits(kind, wanted) and not (numbers_are_times and is_time):
+        may_be_time = wanted is Type.TIMESTAMP and (kind.is_numeric() or kind in _WRITTEN_TIMES)
+        if not _fits(kind, wanted) and not (reads_times and may_be_time):
             raise DataError(f"{where}: the column {column.name!r} is {kind}; expected {wanted}")
 
 
@@ -86,7 +90,7 @@ def _fits(kind: pl.DataType, wanted: Type) -> bool:
     if wanted is Type.FLOAT64:
         return kind.is_numeric()
     if wanted is Type.STRING:
-        return kind in (pl.String, pl.Categorical, pl.Enum)
+        return kind in _TEXTS
     return kind == pl.Datetime if wanted is Type.TIMESTAMP else kind == wanted.polars
 
 

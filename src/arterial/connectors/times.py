@@ -72,9 +72,10 @@ def times_of_numbers(numbers: pl.Series, unit: str | None, *, exact: pl.Series |
 def unit_of(numbers: pl.Series) -> str | None:
     """The unit that the first numbers must have by their size: `s`, `ms`, `us` or `ns`; None if there are none."""
     numbers = numbers.str.strip_chars().cast(pl.Float64, strict=False) if numbers.dtype == pl.String else numbers
-    sizes = numbers.drop_nulls().head(_FIRST).abs()
-    largest = sizes.max()
-    if largest is None or not isinstance(largest, int | float) or not np.isfinite(largest):
+    numbers = numbers.drop_nulls()
+    numbers = numbers.filter(numbers.is_finite()) if numbers.dtype.is_float() else numbers
+    largest = numbers.head(_FIRST).abs().max()
+    if not isinstance(largest, int | float):
         return None
     for step, unit in enumerate(UNITS):
         if largest < _SECONDS_BELOW * 1000**step:
@@ -127,28 +128,31 @@ def parse_iso(data: Array, offsets: Array) -> tuple[Array, Array]:
 
 @njit(cache=True)
 def _one(data: Array, at: int, end: int) -> tuple[int, int]:
-    year, month, day = _digits(data, at, end, 4), _digits(data, at + 5, end, 2), _digits(data, at + 8, end, 2)
-    if end - at < 10 or data[at + 4] != 45 or data[at + 7] != 45 or year < 1 or month < 1 or month > 12:
+    # 2026-03-01T06:00:00, or without signs between: 20260301T060000, which needs its T, as 20260301 is a number
+    gap = 1 if at + 4 < end and data[at + 4] == 45 else 0
+    day_at = at + 6 + 2 * gap
+    year, month, day = _digits(data, at, end, 4), _digits(data, at + 4 + gap, end, 2), _digits(data, day_at, end, 2)
+    if year < 1 or month < 1 or month > 12 or day < 1 or day > _days_in(year, month):
         return 0, _BAD
-    if day < 1 or day > _days_in(year, month):
+    if gap and data[day_at - 1] != 45:
         return 0, _BAD
     micros = _days_since_1970(year, month, day) * 86_400_000_000
-    at += 10
+    at = day_at + 2
     if at == end:
-        return micros, _NAIVE
-    if data[at] != 84 and data[at] != 116 and data[at] != 32:  # T, t or a blank
+        return micros, _NAIVE if gap else _BAD
+    if data[at] != 84 and data[at] != 116 and (data[at] != 32 or not gap):  # T, t or a blank
         return 0, _BAD
-    hour, minute = _digits(data, at + 1, end, 2), _digits(data, at + 4, end, 2)
-    if hour < 0 or hour > 23 or minute < 0 or minute > 59 or data[at + 3] != 58:
+    hour, minute = _digits(data, at + 1, end, 2), _digits(data, at + 3 + gap, end, 2)
+    if hour < 0 or hour > 23 or minute < 0 or minute > 59 or (gap and data[at + 3] != 58):
         return 0, _BAD
     micros += (hour * 60 + minute) * 60_000_000
-    at += 6
-    if at < end and data[at] == 58:
-        second = _digits(data, at + 1, end, 2)
+    at += 5 + gap
+    if at < end and (data[at] == 58 if gap else 48 <= data[at] <= 57):
+        second = _digits(data, at + gap, end, 2)
         if second < 0 or second > 59:
             return 0, _BAD
         micros += second * 1_000_000
-        at += 3
+        at += 2 + gap
         if at < end and (data[at] == 46 or data[at] == 44):
             at += 1
             part, begin = 100_000, at

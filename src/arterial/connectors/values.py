@@ -64,6 +64,8 @@ def _from_column(values: pl.Series, kind: Type, options: TimeOptions) -> pl.Seri
         numbers = values.cast(pl.Float64)
         exact = values if values.dtype.is_integer() else None
         return times_of_numbers(numbers, options.unit_of(values.name), exact=exact)
+    if kind is Type.TIMESTAMP and values.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return parse_times(values.cast(pl.String), unit=options.unit_of(values.name), timezone=options.timezone)
     if kind is Type.TIMESTAMP and values.dtype == pl.Date:
         values = values.cast(pl.Datetime("us"))
     if kind is Type.TIMESTAMP and isinstance(values.dtype, pl.Datetime):

@@ -172,7 +172,7 @@ def _check_same_window(query: Query, names: Names, conditions: Iterable[Conditio
     joined = inside[:1]
     for at in inside[1:]:
         one, first = names.relations[at], names.relations[inside[0]]
-        if one.every != first.every:
+        if (one.every, one.over) != (first.every, first.over):
             raise SqlError(f"the windows of {first.alias} and {one.alias} differ in length", query.text, one.place)
         pairs = [{names.use(other, "window_start").name, names.use(at, "window_start").name} for other in joined]
         if not any(condition.equal and set(condition.equal) in pairs for condition in conditions):
@@ -185,7 +185,14 @@ def _check_same_window(query: Query, names: Names, conditions: Iterable[Conditio
 
 
 def _check_grouped_by_window(query: Query, names: Names, grouping: _Grouping) -> None:
-    """Aggregates of rows in windows are those of each window."""
+    """Aggregates of rows in windows are those of each window; the first few, too."""
+    hops = [one for one in names.relations if one.every != one.over]
+    if hops and query.order is not None and not grouping.grouped:
+        raise SqlError(
+            "ORDER BY … LIMIT of rows in windows of HOP needs GROUP BY, as windows overlap; or take TUMBLE",
+            query.text,
+            query.order.place,
+        )
     starts = [names.use(at, "window_start").name for at, one in enumerate(names.relations) if one.every is not None]
     if starts and grouping.grouped and not any(one.name in starts for one in grouping.groups.values()):
         place = next(one.window.place for one in query.relations if one.window is not None)

@@ -104,10 +104,10 @@ class _Drawing:
     def _draw_windows(self) -> Network:
         """All rows of the streams, in windows; a row of the answer comes when its window closes, and stays."""
         checked = self.checked
-        window, every = checked.query.window, self.objects.every
+        every = self.objects.every
         stream = self._paired(self._where(self._reports(), checked.objects))
         if checked.grouped:
-            stream = self._windows(stream, window, every)
+            stream = self._windows(stream, checked.query.window)
         items = {item.name: item.text for item in checked.items}
         stream = stream.map("select", items, keep=[self.time])
         order = checked.query.order
@@ -123,7 +123,7 @@ class _Drawing:
     def _instant(self) -> Duration:
         return "1 us" if self.clock is Type.TIMESTAMP else 1
 
-    def _windows(self, stream: StreamHandle, window: Window | None, every: int | None) -> StreamHandle:
+    def _windows(self, stream: StreamHandle, window: Window | None) -> StreamHandle:
         """The groups and aggregates of each window."""
         checked = self.checked
         computed = {one.name: one.text for one in checked.groups if one.text != _quoted(one.name)}
@@ -131,8 +131,7 @@ class _Drawing:
         grouped = stream.group_by(*(one.name for one in checked.groups), name="group_by")
         values = {one.name: one.text for one in checked.aggregates} or {self._free("rows"): "count(*)"}
         if window is None:
-            assert every is not None
-            stream = grouped.tumble("window", values, every=as_duration(every, self.clock))
+            stream = self._windows_of_rows(grouped, values)
         elif window.kind == "TUMBLE":
             stream = grouped.tumble("window", values, every=window.durations[0])
         elif window.kind == "HOP":
@@ -141,6 +140,21 @@ class _Drawing:
             stream = grouped.session("window", values, gap=window.durations[0])
         stream = stream.group_by(name="all_groups")
         return stream if checked.having is None else stream.filter("having", checked.having)
+
+    def _windows_of_rows(self, grouped: StreamHandle, values: dict[str, str]) -> StreamHandle:
+        """The values of each window, of rows that have its bounds and are grouped by its begin."""
+        one = self.objects
+        assert one.every is not None
+        assert one.over is not None
+        every, over = (as_duration(size, self.clock) for size in (one.every, one.over))
+        if every == over:
+            return grouped.tumble("window", values, every=every)
+        # Rows of a window also lie in the others that overlap it; only the window that they are grouped by counts.
+        begin = self._free("begin")
+        starts = {used.name for used in self.checked.used if used.column == "window_start"}
+        start = next(group.name for group in self.checked.groups if group.name in starts)
+        stream = grouped.slide("window", {**values, begin: "window_start()"}, every=every, over=over)
+        return stream.filter("own_window", f"{_quoted(begin)} = {_quoted(start)}")
 
     def _paired(self, stream: StreamHandle) -> StreamHandle:
         """The rows joined with those of other streams in the same window, and with tables.
@@ -173,7 +187,7 @@ class _Drawing:
                     side = side.filter(f"{label}_given", given)
                 sides.append(side.group_by(*names, name=self._box_name(one, "by_keys")))
             # A table is there before the first row, and no row waits for what a table may still bring.
-            within, after = (_FOREVER, 0) if one.every is None else (as_duration(one.every, self.clock), None)
+            within, after = (_FOREVER, 0) if one.over is None else (as_duration(one.over, self.clock), None)
             when = self._free("paired")
             on = " AND ".join(rest) or None
             name = self._box_name(one, "join")
@@ -226,21 +240,38 @@ class _Drawing:
                 schema = table_schema(one.entry.schema, self.clock)
                 made = self.net.source(one.name, schema, loaded_column(one.entry.schema))
             self.sources[one.name] = made
+        source = self.sources[one.name]
+        if one.every is None or one.over is None:
+            return self._renamed(source, relation, {})
+        every, over = one.every, one.over
+        # A row is in as many windows as overlap; the last of them may have begun after it.
+        each = []
+        for number in range(1, -(-over // every) + 1):
+            end, time = f"({self._ticks(one)} // {every} + {number}) * {every}", self._ticks(one)
+            stream = source
+            if number * every > over:
+                stream = stream.filter(self._box_name(one, "begun"), f"{time} >= {end} - {over}")
+            bounds = {"window_start": f"{end} - {over}", "window_end": end}
+            each.append(self._renamed(stream, relation, bounds))
+        return each[0].union(self._box_name(one, "windows"), *each[1:]) if len(each) > 1 else each[0]
+
+    def _renamed(self, stream: StreamHandle, relation: int, bounds: dict[str, str]) -> StreamHandle:
+        """The columns that the query reads; the bounds of windows are computed."""
+        one = self.checked.relations[relation]
         time = one.entry.time if isinstance(one.entry, StreamEntry) else loaded_column(one.entry.schema)
         columns = {self.time: _quoted(time)}
         for used in self._used(relation):
-            bound = one.every is not None and used.column in BOUNDS
-            columns[used.name] = self._bound(time, one.every, used.column) if bound else _quoted(used.column)
-        stream = self.sources[one.name]
+            text = bounds.get(used.column) if one.every is not None else None
+            if text is not None and self.clock is Type.TIMESTAMP:
+                text = f"cast({text} as timestamp)"
+            columns[used.name] = text or _quoted(used.column)
         return stream.map(self._box_name(one, "columns"), columns, keep=[], time_column=self.time)
 
-    def _bound(self, time: str, every: int | None, column: str) -> str:
-        """The begin of a row's window, or its end, as an expression."""
-        assert every is not None
-        after = every if column == "window_end" else 0
-        if self.clock is not Type.TIMESTAMP:
-            return f"{_quoted(time)} // {every} * {every} + {after}"
-        return f"cast(({_quoted(time)} - timestamp '1970-01-01') // {every} * {every} + {after} as timestamp)"
+    def _ticks(self, relation: Relation) -> str:
+        """The time of a stream as an integer, as an expression."""
+        assert isinstance(relation.entry, StreamEntry)
+        time = _quoted(relation.entry.time)
+        return time if self.clock is not Type.TIMESTAMP else f"({time} - timestamp '1970-01-01')"
 
     def _box_name(self, relation: Relation, what: str) -> str:
         return self.net.free_name(re.sub(r"\W", "_", f"{relation.alias}_{what}"))

@@ -20,7 +20,9 @@ from arterial.sql.text.query import From, Query, Window
 
 SIGN = "sign"
 BOUNDS = ("window_start", "window_end")
-"""The columns that TUMBLE(…) in FROM adds to those of its stream."""
+"""The columns that a window in FROM adds to those of its stream."""
+MOST_HOPS = 100
+"""A row is in at most so many windows of HOP in FROM."""
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.Like)
 
 
@@ -33,7 +35,9 @@ class Relation:
     entry: StreamEntry | TableEntry
     place: Place
     every: int | None = None
-    """The length of its windows in units of its time, if FROM has it as TUMBLE(…)."""
+    """The distance of its windows in units of its time, if FROM has it as TUMBLE(…) or HOP(…)."""
+    over: int | None = None
+    """The length of its windows."""
 
 
 @dataclass(frozen=True)
@@ -248,11 +252,15 @@ def _in_windows(relation: Relation, window: Window, query: Query) -> Relation:
     kind = entry.schema[entry.time]
     try:
         every = units(window.durations[0], kind, "every")
+        over = units(window.durations[-1], kind, "over")
     except NetworkError as mistake:
         raise SqlError(str(mistake), query.text, window.place) from None
+    if not every <= over <= MOST_HOPS * every:
+        said = f"HOP(stream, time, every, over): over must be from 1 to {MOST_HOPS} times every"
+        raise SqlError(said, query.text, window.place)
     bounds = (Field(name, kind if kind is Type.TIMESTAMP else Type.INT64) for name in BOUNDS)
     entry = replace(entry, schema=Schema((*entry.schema.fields, *bounds)))
-    return replace(relation, entry=entry, every=every)
+    return replace(relation, entry=entry, every=every, over=over)
 
 
 def _find(schema: Schema, name: str, quoted: bool) -> str | None:

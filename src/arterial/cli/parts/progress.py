@@ -5,16 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 PLAIN_SECONDS = 5.0
 
@@ -36,19 +30,9 @@ class Bar:
         self._started = self._said = time.monotonic()
         self._live: Progress | None = None
         self._quiet = quiet
-        console = Console(stderr=True)
-        if console.is_terminal and not quiet:
-            self._live = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                TaskProgressColumn(),
-                TextColumn("{task.fields[at]}", markup=False),
-                TextColumn("{task.fields[rate]}"),
-                TimeElapsedColumn(),
-                TimeRemainingColumn(),
-                console=console,
-            )
-            self._task = self._live.add_task(what, total=total, completed=int(done), rate="", at="")
+        if not quiet and (live := _live_bar()) is not None:
+            self._live = live
+            self._task = live.add_task(what, total=total, completed=int(done), rate="", at="")
 
     def __enter__(self) -> Bar:
         if self._live:
@@ -94,6 +78,33 @@ class Bar:
             at = "" if self._at is None else f", at {self._at}"
             sys.stderr.write(f"{self.what}: {self.done:,.0f}{of} {self.unit}{share}{at}, {self._rate()}{left}\n")
             sys.stderr.flush()
+
+
+def _live_bar() -> Progress | None:
+    """A bar on the terminal, if standard error is one. Rich is loaded here: it takes a tenth of a second."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return None
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[at]}", markup=False),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+    )
 
 
 def in_words(seconds: float) -> str:

@@ -42,6 +42,8 @@ def control(
             f"unknown command {command!r}; expected one of: {', '.join(_COMMANDS)}{near(command, _COMMANDS)}"
         )
     own = folder / FOLDER if (folder / FOLDER).is_dir() else find_checkpoint(folder) / FOLDER
+    if command not in ("show", "settle"):
+        _say_if_over(own.parent, command)
     if command in ("shed", "hold"):
         if arc is None:
             raise RunError(f"{command}: which arc? Expected a box, a box.port or 'a → b' after it")
@@ -77,3 +79,18 @@ def control(
         }
         said = commands[command](own)
     typer.echo(json.dumps(asdict(said), ensure_ascii=False))
+
+
+def _say_if_over(checkpoint: Path, command: str) -> None:
+    """Refuse to control a run that is finished; of one that may go on, say that the command waits for that."""
+    from arterial.engine.run.figures.status import read_status
+    from arterial.engine.run.states import FINISHED
+
+    status = read_status(checkpoint)
+    if status is None or status.is_active:
+        return
+    if status.state == FINISHED:
+        raise RunError(
+            f"{checkpoint}: {command}: the run is finished, since {status.finished}; nothing is left to control"
+        )
+    typer.echo(f"the run is {status.state}; {command} is kept, and is in force when the run goes on", err=True)

@@ -116,12 +116,12 @@ def read_json_lines(data: bytes, reading: Reading, place: Place) -> Block:
 
 def read_frame(rows: pl.DataFrame, where: str, reading: Reading, place: Place) -> Block:
     """Typed rows as they arrive; raises `DataError` unless they have the columns. The place moves on."""
-    check_columns(rows.schema, reading.schema, where, numbers_are_times=True)
+    check_columns(rows.schema, reading.schema, where, reads_times=True)
     return _judge_columns(rows.select(reading.schema.names), reading, place)
 
 
 def _read_columnar(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
-    check_columns(columns_of(file), reading.schema, str(file.path), numbers_are_times=True)
+    check_columns(columns_of(file), reading.schema, str(file.path), reads_times=True)
     for rows in row_blocks(file, reading.schema.names, place.lines, reading.block_rows):
         yield _judge_columns(rows, reading, place)
 
@@ -230,8 +230,9 @@ def _recognise(rows: pl.DataFrame, reading: Reading, place: Place) -> TimeOption
     """The options with the units of the numbers that stand in columns of timestamps; the first numbers decide."""
     for column in reading.schema:
         known = column.type is not Type.TIMESTAMP or reading.options.unit or column.name in place.units
-        kind = rows.schema[column.name]
-        if not known and (kind == pl.String or kind.is_numeric()) and (unit := unit_of(rows[column.name])):
+        values = rows[column.name]
+        values = values.cast(pl.String) if values.dtype in (pl.Categorical, pl.Enum) else values
+        if not known and (values.dtype == pl.String or values.dtype.is_numeric()) and (unit := unit_of(values)):
             place.units[column.name] = unit
     return replace(reading.options, recognised=dict(place.units))
 

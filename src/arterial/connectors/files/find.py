@@ -22,6 +22,8 @@ COMPRESSIONS = {"gz": "gzip", "zst": "zstd", "zstd": "zstd", "bz2": "bz2"}
 EXPECTED = "a file of CSV, JSON lines (also .gz, .zst, .bz2), Parquet or Arrow, a folder of them, or a pattern (*.csv)"
 
 _MAGIC = ((b"PAR1", PARQUET), (b"ARROW1", ARROW), (b"{", JSON))
+_PACKED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bz2"))
+_UNREADABLE = ((b"\xfd7zXZ\x00", "xz"), (b"PK\x03\x04", "a zip archive"), (b"\x04\x22\x4d\x18", "lz4"))
 _BUFFER = 1024 * 1024
 
 
@@ -54,9 +56,12 @@ class DataFile:
 
 
 def find_files(path: Path, where: str, *, may_be_none: bool = False) -> list[DataFile]:
-    """The files that a path stands for, in the order of their names; all must be of one kind."""
+    """The files that a path stands for, in the order of their names; all must be of one kind.
+
+    Where there may be none yet, files come and go: then names alone say how they are compressed.
+    """
     if path.is_file():
-        return [data_file(path.absolute())]
+        return [data_file(path.absolute(), by_name=may_be_none)]
     if path.is_dir():
         folder = path.absolute()
         found = [f for f in folder.rglob("*") if f.is_file() and not _is_hidden(f.relative_to(folder)) and _is_known(f)]
@@ -67,7 +72,7 @@ def find_files(path: Path, where: str, *, may_be_none: bool = False) -> list[Dat
         return []
     else:
         raise DataError(f"{where}: {path} does not exist; expected {EXPECTED}")
-    known = [data_file(file) for file in sorted(found)]
+    known = [data_file(file, by_name=may_be_none) for file in sorted(found)]
     if len(kinds := sorted({file.kind for file in known})) > 1:
         raise DataError(f"{where}: {path} has files of {' and '.join(kinds)}; name those of one kind, as in *.csv")
     if known:
@@ -79,23 +84,44 @@ def find_files(path: Path, where: str, *, may_be_none: bool = False) -> list[Dat
     raise DataError(f"{where}: no file is named {path}; expected {EXPECTED}")
 
 
-def data_file(path: Path) -> DataFile:
-    """What is in a file."""
+def data_file(path: Path, *, by_name: bool = False) -> DataFile:
+    """What is in a file: by its name, and by its first bytes whether and how it is compressed."""
     stem, _, suffix = path.name.lower().rpartition(".")
-    compression = COMPRESSIONS.get(suffix)
-    if compression:
+    if suffix in COMPRESSIONS:
         suffix = stem.rpartition(".")[2]
     kind = SUFFIXES.get(suffix)
+    if kind in (PARQUET, ARROW) and path.name.lower().endswith(suffix):
+        return DataFile(path, kind)
+    compression = _named_compression(path) if by_name else _compression(path)
     if kind is None:
-        try:
-            with DataFile(path, CSV, compression).open() as file:
-                first = file.read(8).lstrip(b"\xef\xbb\xbf \r\n")
-        except OSError as fault:
-            raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from None
+        first = _first_bytes(DataFile(path, CSV, compression)).lstrip(b"\xef\xbb\xbf \r\n")
         kind = next((kind for magic, kind in _MAGIC if first.startswith(magic)), CSV)
     if compression and kind in (PARQUET, ARROW):
         raise DataError(f"{path}: {kind} is compressed inside; unpack it with {compression}")
     return DataFile(path, kind, compression)
+
+
+def _compression(path: Path) -> str | None:
+    """How a file is compressed, by its first bytes; of one that has none yet, by its name."""
+    first = _first_bytes(DataFile(path, CSV))
+    if not first:
+        return _named_compression(path)
+    for magic, name in _UNREADABLE:
+        if first.startswith(magic):
+            raise DataError(f"{path}: is {name}; expected plain text, or text in gzip, zstd or bz2: unpack it")
+    return next((name for magic, name in _PACKED if first.startswith(magic)), None)
+
+
+def _named_compression(path: Path) -> str | None:
+    return COMPRESSIONS.get(path.name.lower().rpartition(".")[2])
+
+
+def _first_bytes(file: DataFile) -> bytes:
+    try:
+        with file.open() as stream:
+            return stream.read(8)
+    except OSError as fault:
+        raise DataError(f"{file.path}: cannot be read: {fault.strerror or fault}") from None
 
 
 def folder_of(path: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import polars as pl
 
 from arterial.connectors.csv import read_header, read_records, record_blocks
 from arterial.connectors.files.blocks import Place, Reading, read_blocks
-from arterial.connectors.files.columnar import columns_of
+from arterial.connectors.files.columnar import columns_of, row_blocks
 from arterial.connectors.files.find import CSV, DataFile, find_files
 from arterial.connectors.files.json_lines import is_text, text_blocks
 from arterial.connectors.rejects import EXAMPLES
@@ -30,6 +31,9 @@ from arterial.network.train import BEGIN
 TIME_NAMES = ("time", "timestamp", "ts", "t", "datetime", "date", "at", "event_time", "created_at", "when", "seconds")
 MOST_BAD = 0.1
 """A column has a type if no more than this share of its texts are something else; those are bad lines."""
+
+_FIRST_ROWS = 1000
+"""So many rows of Parquet or Arrow are looked at for times that have another type."""
 
 _EPOCH_FROM = 100_000_000
 """Integers below, which would be before 1973, are taken for seconds since some other beginning."""
@@ -58,9 +62,12 @@ class Inspection:
     def source(self) -> str:
         """The line that draws a source for it."""
         name = re.sub(r"\W+", "_", Path(self.path).name.split(".")[0]).strip("_").lower() or "source"
-        columns = ", ".join(f'"{column.name}": "{column.type}"' for column in self.schema)
+        if not name.isidentifier() or keyword.iskeyword(name):
+            name = f"source_{name}"
+        columns = ", ".join(f'{_in_quotes(column.name)}: "{column.type}"' for column in self.schema)
         disorder = f', disorder="{self._disorder}"' if self.disorder else ""
-        return f'{name} = net.source("{name}", {{{columns}}}, time="{self.time}"{disorder})'
+        time = _in_quotes(str(self.time))
+        return f'{name} = net.source("{name}", {{{columns}}}, time={time}{disorder})'
 
     @property
     def _disorder(self) -> str:
@@ -160,8 +167,10 @@ def _moment(at: int, kind: Type) -> Any:
 
 
 def _schema_of_columns(file: DataFile) -> Schema:
+    columns = columns_of(file)
+    first = next(row_blocks(file, tuple(columns), size=_FIRST_ROWS), pl.DataFrame(schema=dict(columns)))
     fields = []
-    for name, kind in columns_of(file).items():
+    for name, kind in columns.items():
         if kind.is_nested() or kind == pl.Binary:
             continue
         fits = [known for known in Type if known.polars == kind]
@@ -171,10 +180,30 @@ def _schema_of_columns(file: DataFile) -> Schema:
             fits = [Type.INT64]
         elif kind.is_numeric() and not fits:
             fits = [Type.FLOAT64]
+        if _are_times(name, first[name]):
+            fits = [Type.TIMESTAMP]
         fields.append(Field(name, fits[0] if fits else Type.STRING))
     if not fields:
         raise DataError(f"{file.path}: has no columns of numbers, texts, bools or times")
     return Schema(tuple(fields))
+
+
+def _in_quotes(text: str) -> str:
+    """A text as Python writes it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _are_times(name: str, values: pl.Series) -> bool:
+    """Whether texts are written as times, or numbers are of a size that only times since 1970 have."""
+    values = values.drop_nulls()
+    if not len(values) or values.dtype.is_nested():
+        return False
+    if values.dtype in (pl.String, pl.Categorical, pl.Enum):
+        texts = values.cast(pl.String)
+        dates = texts.filter(texts.str.contains(r"^\s*\d{4}-"))
+        return int(parse_times(dates).is_not_null().sum()) >= len(texts) * (1 - MOST_BAD)
+    largest = values.abs().max() if values.dtype.is_numeric() and _is_time(name) else None
+    return isinstance(largest, int | float) and largest >= _EPOCH_FROM
 
 
 def _schema_of_texts(file: DataFile) -> Schema:

@@ -357,7 +357,7 @@ class Intake:
         only_time = Schema.of({request.time: str(request.schema[request.time])})
         for file in files:
             found = columns_of(file)
-            check_columns(found, request.schema, str(file.path), numbers_are_times=True)
+            check_columns(found, request.schema, str(file.path), reads_times=True)
             if request.signed or not all(_holds(c.type, found[c.name], request) for c in request.schema):
                 return False
             reader, first = FileReader.of(file, request, follows=False), index.rows

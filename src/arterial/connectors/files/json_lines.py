@@ -51,7 +51,8 @@ def read_objects(data: bytes, names: tuple[str, ...]) -> tuple[Texts, list[bytes
         try:
             value = json.loads(line.decode("utf-8-sig"))
             if not isinstance(value, dict):
-                raise ValueError(f"a {type(value).__name__}")
+                hint = ", as jq -c '.[]' makes of an array" if isinstance(value, list) else ""
+                raise ValueError(f"a {type(value).__name__}; expected one object a line{hint}")
             row = [_text(value.get(name)) for name in names]
         except (ValueError, RecursionError) as fault:
             reason = f"is not a JSON object: {str(fault).splitlines()[0]}"

@@ -227,19 +227,24 @@ class _Reader:
         return named
 
     def _windowed(self, table: exp.Table, others: list[From]) -> From:
-        """`TUMBLE(stream, time, every) alias`."""
+        """`TUMBLE(stream, time, every) alias`, or `HOP(stream, time, every, over) alias`."""
         call = table.this
         nth = sum(one.window is not None for one in others)
         words = [place_of(token) for token in self.tokens if token.text.upper() in WINDOWS]
         place = words[nth] if nth < len(words) else self._keyword(TokenType.FROM)
-        if _window_word(call) != "TUMBLE":
-            said = "in FROM stands TUMBLE(stream, time, every); HOP and SESSION stand in GROUP BY"
+        word = str(_window_word(call))
+        if word == "SESSION":
+            said = (
+                "SESSION stands in GROUP BY; in FROM stand TUMBLE(stream, time, every), HOP(stream, time, every, over)"
+            )
             raise SqlError(said, self.text, place)
-        if len(call.expressions) != 3 or not isinstance(call.expressions[0], exp.Column) or call.expressions[0].table:
-            raise SqlError("in FROM expected TUMBLE(stream, time, every)", self.text, place)
-        name = call.expressions[0].name
-        window = Window("TUMBLE", call.expressions[1], (self._duration(call.expressions[2], place),), place)
-        where = place_of_part(call.expressions[0], self.text, place)
+        form = f"{word}(stream, time, {', '.join(WINDOWS[word])})"
+        stream, *rest = call.expressions or [None]
+        if len(rest) != len(WINDOWS[word]) + 1 or not isinstance(stream, exp.Column) or stream.table:
+            raise SqlError(f"in FROM expected {form}", self.text, place)
+        name = stream.name
+        window = Window(word, rest[0], tuple(self._duration(one, place) for one in rest[1:]), place)
+        where = place_of_part(stream, self.text, place)
         return self._named(From(name, table.alias or name, where, window), others)
 
     def conditions(self) -> tuple[exp.Expression, ...]:

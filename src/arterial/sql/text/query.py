@@ -76,7 +76,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Window:
-    """`TUMBLE(time, every)`, `HOP(time, every, over)` or `SESSION(time, gap)` in GROUP BY; a TUMBLE in FROM."""
+    """`TUMBLE(time, every)`, `HOP(time, every, over)` or `SESSION(time, gap)` in GROUP BY; TUMBLE or HOP in FROM."""
 
     kind: str
     time: exp.Expression
@@ -88,7 +88,7 @@ class Window:
 class From:
     """A stream or table of FROM, and the name that the rest of the query calls it by.
 
-    With a window, `TUMBLE(name, time, every)`, its rows have `window_start` and `window_end` too.
+    With a window, as `TUMBLE(name, time, every)`, its rows have `window_start` and `window_end` too.
     """
 
     name: str
