@@ -316,3 +316,11 @@ def test_until_is_the_end(tmp_path: Path) -> None:
     assert collect(net, s=FileSource(tmp_path, follow=True, until=9000, idle=0.1))["o"].height == 9000
     with pytest.raises(DataError, match="until is 'noon'; expected a time as in the column 'time'"):
         collect(net, s=FileSource(tmp_path / "a.csv", until="noon"))
+
+
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match=r"pipe\.csv is not a file or folder; expected a file of CSV"):
+        bound(tmp_path / "pipe.csv", tmp_path / "kept")
+    with pytest.raises(DataError, match="cannot be looked at: File name too long"):
+        bound(tmp_path / ("a" * 300), tmp_path / "kept")

@@ -55,6 +55,13 @@ class DataFile:
 
 def find_files(path: Path, where: str, *, may_be_none: bool = False) -> list[DataFile]:
     """The files that a path stands for, in the order of their names; all must be of one kind."""
+    try:
+        return _find_files(path, where, may_be_none)
+    except OSError as fault:
+        raise DataError(f"{where}: {path} cannot be looked at: {fault.strerror or fault}") from None
+
+
+def _find_files(path: Path, where: str, may_be_none: bool) -> list[DataFile]:
     if path.is_file():
         return [data_file(path.absolute())]
     if path.is_dir():
@@ -66,7 +73,8 @@ def find_files(path: Path, where: str, *, may_be_none: bool = False) -> list[Dat
     elif may_be_none:
         return []
     else:
-        raise DataError(f"{where}: {path} does not exist; expected {EXPECTED}")
+        what = "is not a file or folder" if path.exists() else "does not exist"
+        raise DataError(f"{where}: {path} {what}; expected {EXPECTED}")
     known = [data_file(file) for file in sorted(found)]
     if len(kinds := sorted({file.kind for file in known})) > 1:
         raise DataError(f"{where}: {path} has files of {' and '.join(kinds)}; name those of one kind, as in *.csv")
