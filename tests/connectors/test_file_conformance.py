@@ -11,8 +11,11 @@ import polars as pl
 import pytest
 
 from arterial.connectors import csv as csv_blocks
+from arterial.connectors.files.blocks import Place, Reading, read_blocks
+from arterial.connectors.files.find import data_file
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.source import Ask
+from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
 from arterial.network.schema import Schema
 from arterial.network.train import END
@@ -201,15 +204,46 @@ def test_empty_files_among_others(tmp_path: Path) -> None:
         bound(tmp_path / "a.csv", tmp_path / "other")
 
 
+@pytest.mark.parametrize("size", [64, 100_000])
 @pytest.mark.parametrize("write", [_csv, _json, _gzip])
-def test_a_huge_line_is_set_aside(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_line_is_set_aside(write: Write, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the blocks are cut."""
     monkeypatch.setattr(csv_blocks, "LONGEST_LINE", 1000)
     path = write(tmp_path, [(1, 1), (2, '"' + "9" * 5000 + '"'), (3, 3)])
-    with small_blocks(64):
+    with small_blocks(size):
         source = bound(path, tmp_path / "kept")
         assert read_all(source)[0] == [(1, 1), (3, 3)]
     reject = pl.read_ndjson(tmp_path / "kept" / "sources" / "in" / "rejects.jsonl")
     assert "bytes, expected at most 1,000" in reject["reason"][0]
+
+
+ODD_FIELDS = ["", '""', " ", " 1", '"1"', '" "', "+1", "1.0", "1e3", "x", 'a"b', '"a""b"', "NaN", "true", "1e400"]
+ODD_VALUES = [
+    "1.0", "1e3", "-0.0", "1.5e-7", "1E5", "1e400", "NaN", '""', '" 1"', "true", "nonsense", '"\\ud800"', "9" * 400,
+    '"\\ud83d\\ude00"', '{"a": 1.0, "b": "\\u00e9"}', "[1.0, 2]", '1, "v": 2', "[" * 1000 + "]" * 1000, "[" * 3000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["int64", "float64", "string", "timestamp"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_line_is_read_the_same_beside_any_other(form: str, kind: str, tmp_path: Path) -> None:
+    """A run that goes on cuts other blocks: what a line becomes must not depend on the lines of its block."""
+    schema = Schema.of({"time": "int64", "v": kind})
+    path = tmp_path / f"a.{form}"
+    head = b"time,v\n" if form == "csv" else b""
+    beside = [b"2,3,4\n", b"x,1\n", b"2,\xff\n", b'2,a"b\n', b'2,"a\nb"\n'] if form == "csv" else [b"{x\n", b"[]\n"]
+
+    def read(data: bytes) -> tuple[list[str], list[str]]:
+        path.write_bytes(head + data)
+        blocks = list(read_blocks(data_file(path), Reading(schema, TimeOptions()), Place()))
+        rejects = [reject.reason for block in blocks for reject in block.rejects if reject.line == 2 - (not head)]
+        return [str(row[1:]) for block in blocks for row in block.rows.rows() if row[0] == 1], rejects
+
+    for odd in ODD_FIELDS if form == "csv" else ODD_VALUES:
+        line = (f"1,{odd}\n" if form == "csv" else f'{{"time": 1, "v": {odd}}}\n').encode()
+        alone = read(line)
+        assert len(alone[0]) + len(alone[1]) == 1, odd
+        assert [read(line + other) for other in beside] == [alone] * len(beside), odd
 
 
 @pytest.mark.thorough

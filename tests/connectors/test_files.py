@@ -20,6 +20,7 @@ from arterial import Network, collect
 from arterial.connectors import csv as csv_blocks
 from arterial.connectors.files import blocks as blocks_module
 from arterial.connectors.files import intake as intake_module
+from arterial.connectors.files import reader as reader_module
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.source import Ask, Part, Progress, Span
 from arterial.connectors.uri import source_from
@@ -342,3 +343,23 @@ def test_until_is_the_end(tmp_path: Path) -> None:
     assert collect(net, s=FileSource(tmp_path, follow=True, until=9000, idle=0.1))["o"].height == 9000
     with pytest.raises(DataError, match="until is 'noon'; expected a time as in the column 'time'"):
         collect(net, s=FileSource(tmp_path / "a.csv", until="noon"))
+
+
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match=r"pipe\.csv is not a file or folder; expected a file of CSV"):
+        bound(tmp_path / "pipe.csv", tmp_path / "kept")
+    with pytest.raises(DataError, match="cannot be looked at: File name too long"):
+        bound(tmp_path / ("a" * 300), tmp_path / "kept")
+
+
+def test_an_instant_that_does_not_fit_into_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_csv(tmp_path / "a.csv", [(1, 1), *((7, n) for n in range(500))])
+    assert len(read_all(bound(path, tmp_path / "kept"))[0]) == 501
+    parquet = tmp_path / "a.parquet"
+    pl.read_csv(path, schema=SCHEMA.polars()).write_parquet(parquet)
+    monkeypatch.setattr(reader_module, "_memory", lambda: 4 * 12 * 499)
+    with pytest.raises(DataError, match=r"source 'in': 500 tuples have the time 7\. An instant is processed"):
+        read_all(bound(parquet, tmp_path / "of parquet"), tuples=20)
+    with pytest.raises(DataError, match=r"source 'in': 501 tuples wait for one of a later time"):
+        read_all(bound(path, tmp_path / "of csv", disorder=10))

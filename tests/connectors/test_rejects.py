@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arterial.connectors.rejects import SEVERAL_FILES, Reject, Rejects, read_rejects
+from arterial.connectors.rejects import FULL, SEVERAL_FILES, Reject, Rejects, read_rejects
 from arterial.errors import DataError, MachineError
 
 BAD = [Reject(2, "no number", 'a "b", c', "x.csv"), Reject(9, "no number", "d\re", "x.csv"), Reject(11, "empty", "")]
@@ -59,6 +59,31 @@ def test_a_file_is_resumed_where_it_was(tmp_path: Path) -> None:
     assert again.size == kept
     again.add(BAD[2:])
     assert [reject.line for reject in read_rejects(path)] == [2, 11]
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.jsonl"])
+def test_a_file_has_a_bound(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    rejects = Rejects(path, most_bytes=500)
+    for number in range(100):
+        rejects.add([Reject(number, "no number", "x" * 20), Reject(number, "no number", "y" * 20)])
+    assert len(rejects) == 200
+    assert 500 <= path.stat().st_size < 500 + 200
+    *kept, last = path.read_text().splitlines()
+    assert FULL in last
+    assert FULL not in kept[-1]
+    assert sum("no number" in line for line in kept) > 4
+    if path.suffix == ".csv":
+        assert [reject.line for reject in read_rejects(path)][:5] == [0, 0, 1, 1, 2]
+    else:
+        assert json.loads(last)["line"] == 0
+    # Who goes on after the file was full keeps to the bound; who finds it gone begins one again.
+    again = Rejects(path, resume_at=rejects.size, most_bytes=500)
+    again.add(BAD)
+    assert path.read_text().splitlines()[-1] == last
+    path.unlink()
+    again.add(BAD)
+    assert "d" in path.read_text()
 
 
 def test_refusals(tmp_path: Path) -> None:

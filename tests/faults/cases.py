@@ -145,6 +145,41 @@ SMALL = Case(
 """As little as there can be, for pairs of crashes."""
 
 
+def _replaced_network() -> NetworkValue:
+    """An output that goes with the next version, a box with state that stays and one that goes."""
+    net = art.Network("replaced")
+    rows = net.source("rows", SCHEMA)
+    rows.filter("low", "value < 12").output("gone")
+    by_key = rows.box(Add("add", poison=7)).connection_point("recent", 1000).group_by("key")
+    by_key.tumble("sums", every=4, total="sum(value)", n="count(*)").output("sums_out")
+    by_key.box(Sum("running")).output("running_out")
+    return net.value
+
+
+def _replacement(folder: Path) -> tuple[NetworkValue, Mapping[str, Sink]]:
+    """The same sums, drawn in another way; the running sums begin once more under their name, elsewhere."""
+    net = art.Network("replaced")
+    rows = net.source("rows", SCHEMA)
+    kept = rows.filter("all", "value >= 0").box(Add("add", poison=7)).connection_point("recent", 1000)
+    by_key = kept.group_by("key")
+    by_key.tumble("sums", every=4, total="sum(value)", n="count(*)").output("sums_out")
+    by_key.latch("running", every=6, n="count(*)").output("latched_out")
+    return net.value, {"latched_out": FileSink(folder / "latched", "csv")}
+
+
+REPLACED = Case(
+    _replaced_network,
+    lambda: {"rows": MemorySource(_whole_instants())},
+    lambda folder: {
+        "gone": FileSink(folder / "gone", "csv"),
+        "sums_out": GrowingSink.at(folder / "sums.csv"),
+        "running_out": FileSink(folder / "gone-too", "csv"),
+    },
+    replacement=_replacement,
+)
+"""Another version of the network takes over on the way; the command stays the one that declares the first."""
+
+
 class SentLines(LiveSource):
     """Live input from a sender that sends all again after a crash; some lines come before each step is planned."""
 

@@ -25,10 +25,11 @@ from arterial.connectors.source import Source
 from arterial.engine.host.failures import SET_ASIDE
 from arterial.engine.run.checkpoint.folder import make_folder
 from arterial.engine.run.checkpoint.lock import lock_checkpoint
-from arterial.engine.run.driver import commit_step, make_ready, take_reports, take_up
+from arterial.engine.run.driver import commit_step, make_ready, take_reports, take_up, work_of
 from arterial.engine.run.figures.run_figures import RunFigures
 from arterial.engine.run.settings import Settings
 from arterial.engine.run.states import FINISHED
+from arterial.engine.run.versions.versions import next_version
 from arterial.engine.spark.logs.spark_files import SparkFiles
 from arterial.engine.spark.packed_work import PackedWork
 from arterial.engine.spark.task import Row, Step, run_head, run_slot
@@ -63,6 +64,12 @@ class Case:
     same_states: bool = True
     """Whether two attempts at a step leave the same state."""
     shards: int = 2
+    replacement: Callable[[Path], tuple[NetworkValue, Mapping[str, Sink]]] | None = None
+    """Another version of the network, with the sinks of its new outputs; it takes over before `REPLACED_AT`."""
+
+
+REPLACED_AT = 1
+"""The number of the step before which a network is replaced, counted from 0 as Spark does."""
 
 
 @dataclass
@@ -116,10 +123,11 @@ class _Loaded(PackedWork):
     """The work of a run, which need not be unpickled here."""
 
     def load(self, version: int | None = None) -> Work:
-        return _works[self.run]
+        works = _works[self.run]
+        return works[max(works) if version is None else version]
 
 
-_works: dict[str, Work] = {}
+_works: dict[str, dict[int, Work]] = {}
 _NOTHING = b"nothing"
 """What is in the state file of a slot that has no state."""
 
@@ -160,12 +168,13 @@ class Host:
                 self.notice = take_up(lock, self.own, None, durable=self.durable)
                 network, sinks = self.case.network(), self.case.sinks(self.folder)
                 ready = make_ready(network, self.case.sources(), sinks, self.own, settings, 2)
-                self.work, self.bound = ready.works[-1], ready.sinks
+                self.work, self.bound, self.ready = ready.works[-1], ready.sinks, ready
+                self.works = {work.version: work for work in ready.works}
                 self.figures = RunFigures(self.work.plan, self.own, temporary=False)
                 for marker in (ENDED, STOPPED):
                     remove(self.own / marker)
                 control.switch(self.own, self.work.version)
-                _works[self.work.run] = self.work
+                _works[self.work.run] = self.works
                 self.packed = _Loaded(self.work.run, self.case.shards, 1, str(self.own / "works"))
                 for source in self.work.sources.values():
                     source.start()
@@ -183,7 +192,7 @@ class Host:
         with self.started():
             while self.step():
                 pass
-            for sink in self.work.sinks.values():
+            for sink in self.bound:
                 sink.finish()
             for source in self.work.sources.values():
                 source.close(ended=True)
@@ -196,6 +205,8 @@ class Host:
         number = self.done + 1
         start = self._offset(self.done) if self.done >= 0 else first_offset(self.work.sources, self.own)
         if self.planned == self.done:
+            if self.case.replacement and self.work.version == 1 and number == REPLACED_AT:
+                self._replace(*self.case.replacement(self.folder))
             check_epoch(self.own, self.work.run)
             end = next_offset(self.work.sources, start, self.own, 20, control.read_control(self.own).stop)
             if end == start:
@@ -207,21 +218,22 @@ class Host:
             self.planned = number
         else:
             end = self._offset(number)
+        work = self.works[end["steering"]["version"]]
         if self.durable:
             self.files.sync_logs()
         check_epoch(self.own, self.work.run)
         ids: dict[str, str] = {}
         rows: list[Row] = []
         for slot in range(self.case.shards):
-            rows += self._attempts(lambda slot=slot: self._head(slot, start, end))[1]
-        for level in range(len(self.work.plan.levels)):
+            rows += self._attempts(lambda slot=slot: self._head(work, slot, start, end))[1]
+        for level in range(len(work.plan.levels)):
             arrived, rows = rows, []
             for key in sorted({to for to, _ in arrived}):
                 mine = [packed for to, packed in arrived if to == key]
                 name, sent = self._attempts(lambda mine=mine, key=key, level=level: self._level(level, key, mine))
                 rows += sent
                 ids[f"{level}/{key}"] = name
-        reports, driven = take_reports([packed for _, packed in rows], {1: self.work})
+        reports, driven = take_reports([packed for _, packed in rows], self.works)
         if self.durable:
             self.files.sync_state()
         check_epoch(self.own, self.work.run)
@@ -247,9 +259,22 @@ class Host:
         second = task()
         return first if self.attempts == FIRST else second
 
-    def _head(self, slot: int, start: dict[str, Any], end: dict[str, Any]) -> tuple[str, list[Row]]:
+    def _replace(self, network: NetworkValue, sinks: Mapping[str, Sink]) -> None:
+        """What `SparkRun.replace` writes, in its order."""
+        files, bound = self.ready.files, self.bound
+        version = next_version(self.ready.version, network, sinks)
+        unbound = {(name, version.number): sink for name, sink in sinks.items()}
+        work = work_of(self.work, version, bound.of(version, unbound), [])
+        control.begin_with(self.own, version.number, {})
+        files.add(version, sinks)
+        self.figures.follow(work.plan)
+        self.works[version.number] = self.work = work
+        control.switch(self.own, version.number)
+        files.keep_only(self.works)
+
+    def _head(self, work: Work, slot: int, start: dict[str, Any], end: dict[str, Any]) -> tuple[str, list[Row]]:
         step = Step(end["step"], slot, end["born"], Steering.from_json(end["steering"]))
-        return "", run_head(self.work, step, spans_of(start, end), end.get("reached", {}))
+        return "", run_head(work, step, spans_of(start, end), end.get("reached", {}))
 
     def _level(self, level: int, key: int, arrived: list[bytes]) -> tuple[str, list[Row]]:
         store = _Store(self._saved(level, key))
@@ -306,6 +331,11 @@ class Host:
     def _look(self) -> None:
         """What the run left."""
         self.result.outputs = {name: sink.read() for name, sink in self.work.sinks.items()}  # type: ignore[attr-defined]
+        if self.case.replacement:
+            # An output that only an earlier version had is known to nobody now; its parts are there.
+            gone = sorted((self.folder / "gone").glob("part-*"))
+            lines = [line for path in gone for line in path.read_text().splitlines()]
+            self.result.outputs["gone"] = pl.DataFrame({"line": lines}, schema={"line": pl.String})
         for path in sorted((self.own / "rejects").glob("part-*.jsonl")):
             self.result.rejects += path.read_text().splitlines()
         status = self.figures.status

@@ -23,13 +23,21 @@ PAIRS_IN_MAKE_TEST = 150
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("case", ["WHOLE", pytest.param("LIVE", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "case", ["WHOLE", *(pytest.param(name, marks=pytest.mark.slow) for name in ("LIVE", "REPLACED"))]
+)
 def test_every_crash_point(case: str, tmp_path: Path) -> None:
     network: Case = getattr(cases, case)
     expected, points = calm(network, tmp_path / "calm")
     visits = visit(network, expected, points, tmp_path / "crashed")
     assert visits.visited > 150
     assert visits.visited + visits.same == len(points)
+
+
+@pytest.mark.thorough
+def test_some_crash_points_while_another_version_takes_over(tmp_path: Path) -> None:
+    expected, points = calm(cases.REPLACED, tmp_path / "calm")
+    assert visit(cases.REPLACED, expected, points[::9], tmp_path / "crashed").visited > 25
 
 
 @pytest.mark.thorough
@@ -120,7 +128,7 @@ def test_a_durable_run_survives_a_power_cut(mode: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("mode", POWER_CUTS)
-@pytest.mark.parametrize("case", ["WHOLE", "LIVE"])
+@pytest.mark.parametrize("case", ["WHOLE", "LIVE", "REPLACED"])
 @pytest.mark.parametrize("seed", range(3))
 def test_durable_runs_of_all_kinds_survive_a_power_cut(case: str, mode: str, seed: int, tmp_path: Path) -> None:
     network: Case = getattr(cases, case)

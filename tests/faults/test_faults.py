@@ -48,7 +48,7 @@ def test_the_disk_is_full_at_a_write(case: str, every: int, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["WHOLE", "LIVE", "LEDGER"])
+@pytest.mark.parametrize("case", ["WHOLE", "LIVE", "LEDGER", "REPLACED"])
 def test_the_disk_is_full_at_every_write(case: str, tmp_path: Path) -> None:
     _fill(getattr(cases, case), tmp_path, 1)
 
@@ -77,7 +77,7 @@ def test_a_second_driver_is_fenced_where_locks_do_nothing(
                 stale.step()
             assert recording.number == written, "the stale driver wrote something"
             with pytest.raises(RunError, match="taken over"):
-                stale._head(0, stale._offset(0), stale._offset(0))
+                stale._head(stale.work, 0, stale._offset(0), stale._offset(0))
     assert not Host(case, folder).run().difference(expected, case)
 
 

@@ -160,6 +160,12 @@ def _example_parquet() -> bytes:
 
 _CSV = b'time,id,speed,name,on\n1,7,1.5,abc,true\n2,8,,"with, comma",false\n3,9,1e3,"two\nlines",\n'
 _JSON_LINES = b'{"time": 1, "id": 7, "speed": 1.5, "name": "a\\u00fc", "on": true}\n{"time": 2, "id": null}\n\n[1]\n'
+_ODD_CSV = b'time,id,speed,name,on\n1,"",1.5,"",true\n2, ,,a"b,\n3,+9, 1 ,"" x,\n4,x,2.0,"",""\n'
+_ODD_JSON_LINES = (
+    b'{"time": 1.0, "id": 7, "id": 8, "name": 1.50}\n{"time": 2, "speed": NaN, "name": "\\ud83d\\ude00"}\n'
+    b'{"time": 3, "speed": 1e400}\n{"time": 4, "name": {"a": 1.0, "b": "\\u00fc"}}\n{"time": 5, "name": "\\ud800"}\n'
+    b'{"time": "", "id": -0, "speed": 1E5}\nnull\n\xef\xbb\xbf{"time": 6}\n'
+)
 _DRIVER = (
     b"0,30,7,55,0,1,0,20,105700,-1,-1,-1,-1,-1,-1\n"
     b"2,31,7,-1,-1,-1,-1,-1,-1,5,-1,-1,-1,-1,-1\n"
@@ -190,7 +196,7 @@ TARGETS: Mapping[str, Target] = {
     "json_lines": Target(_json_lines, (_JSON_LINES,)),
     "parquet": Target(_parquet, (_example_parquet(),)),
     "inspect": Target(_inspect, (_CSV, _JSON_LINES, b"2026-03-01T06:00:00Z,1\n2026-03-01T06:00:01+02:00,2\n")),
-    "live": Target(_live, (_CSV, _JSON_LINES, _CSV + b"#end\n")),
+    "live": Target(_live, (_CSV, _JSON_LINES, _CSV + b"#end\n", _ODD_CSV, _ODD_JSON_LINES)),
     "driver_lines": Target(_driver_lines, (_DRIVER,)),
     "moving_events": Target(
         _moving_events, (b"report,0,car1,1.5,2.5\nregister,0,q1,range,0,0,5,5\ndrop,3,q1\nreport,3,car1,nan,1e400\n",)

@@ -8,9 +8,11 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from arterial.errors import MachineError
 from arterial.storage.place import (
     PRIVATE,
     draft_folder,
+    make_folder,
     put_if_absent,
     put_in_place,
     remove,
@@ -111,3 +113,12 @@ def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
 
 def _write(file: BinaryIO) -> None:
     file.write("né".encode())
+
+
+def test_a_uri_does_not_become_a_local_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in (Path("s3a://bucket/out"), Path("hdfs:"), tmp_path / "abfs:" / "deep" / "er"):
+        with pytest.raises(MachineError, match="looks like a URI"):
+            make_folder(path)
+    assert list(tmp_path.iterdir()) == []
+    make_folder(tmp_path / "c:d" / "e")

@@ -103,6 +103,12 @@ def main() -> None:
         # The reader of our output is gone; point it at nothing so that the interpreter's last flush is quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(exit_codes.NO_READER)
+    except OSError as fault:
+        # What a path that cannot be looked at raises: a name that is too long, a folder that others may not enter.
+        if fault.filename is None:
+            raise
+        sys.stderr.write(f"arterial: {fault.filename}: {fault.strerror}\n")
+        sys.exit(exit_codes.MISTAKE)
 
 
 class _Messages(logging.Handler):

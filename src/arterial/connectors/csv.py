@@ -88,7 +88,7 @@ def read_header(file: BinaryIO, where: str, *, ends: bool = True) -> Header | No
         raise DataError(f"{where}: is empty; expected a line with the names of the columns, then rows")
     delimiter = max(_DELIMITERS, key=text.count)
     # The index that many programs write beside the columns has no name.
-    names = tuple(name.strip() or f"column_{place}" for place, name in enumerate(_fields(text, delimiter), 1))
+    names = tuple((name or "").strip() or f"column_{place}" for place, name in enumerate(_fields(text, delimiter), 1))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"{where}: line 1: two columns are named {twice!r}")
@@ -107,19 +107,18 @@ def split_records(
     blank = (fields == 1) & (
         (ends == starts) | ((ends == starts + 1) & (block[np.minimum(starts, len(data) - 1)] == 13))
     )
-    good = (fields == len(header.names)) & ~blank
+    sizes = ends - starts
+    good = (fields == len(header.names)) & ~blank & (sizes <= LONGEST_LINE)
     bad = np.flatnonzero(~good & ~blank)
     found = Records(data[:used], starts, ends, lines, bool(odd[good].any()))
-    rejects = [
-        Reject(
-            int(lines[place]),
-            "a quoted field is not closed"
-            if fields[place] == _UNCLOSED
-            else f"{fields[place]} field(s), expected {len(header.names)}",
-            found.text(int(place)),
-        )
-        for place in bad
-    ]
+    rejects = []
+    for place in bad.tolist():
+        if sizes[place] > LONGEST_LINE:
+            rejects.append(too_long(int(lines[place]), int(sizes[place]) + 1, data[starts[place] :][:_KEPT]))
+            continue
+        is_open, expected = fields[place] == _UNCLOSED, len(header.names)
+        reason = "a quoted field is not closed" if is_open else f"{fields[place]} field(s), expected {expected}"
+        rejects.append(Reject(int(lines[place]), reason, found.text(place)))
     if not good.all():
         found = found.only(np.flatnonzero(good))
     return found, rejects, used, passed
@@ -228,8 +227,13 @@ class Lines:
 
     def reject(self) -> Reject:
         """The line that is too long."""
-        reason = f"has {self.too_long:,} bytes, expected at most {LONGEST_LINE:,}"
-        return Reject(0, reason, self.data.decode("utf-8", errors="replace"))
+        return too_long(0, self.too_long, self.data)
+
+
+def too_long(line: int, size: int, data: bytes) -> Reject:
+    """A line that is set aside for its length alone, with its end as one of its bytes."""
+    reason = f"has {size:,} bytes, expected at most {LONGEST_LINE:,}"
+    return Reject(line, reason, data[:_KEPT].decode("utf-8", errors="replace"))
 
 
 def whole_lines(file: BinaryIO, *, ends: bool = True, size: int = 0) -> Iterator[Lines]:
@@ -269,27 +273,29 @@ def _read_one_by_one(
     rows: list[list[str | None]] = []
     for start, end in zip(records.starts, records.ends, strict=True):
         text = records.data[start:end].decode("utf-8", errors="replace" if lossy else "strict").rstrip("\r")
-        rows.append([field or None for field in _fields(text, header.delimiter)])
+        rows.append(_fields(text, header.delimiter))
     return pl.DataFrame(rows, schema=dict.fromkeys(header.names, pl.String), orient="row").select(list(types))
 
 
-def _fields(text: str, delimiter: str) -> list[str]:
-    """The fields of a record, by the rules of `_scan`.
+def _fields(text: str, delimiter: str) -> list[str | None]:
+    """The fields of a record, by the rules of `_scan`; as Polars has it, one without a sign in it is null.
 
-    >>> _fields('1;"a; b";c"d', ";")
-    ['1', 'a; b', 'c"d']
+    >>> _fields('1;"a; b";c"d;;""', ";")
+    ['1', 'a; b', 'c"d', None, '']
     """
-    fields, at = [], 0
+    fields: list[str | None] = []
+    at = 0
     while True:
-        value = ""
-        if text.startswith('"', at):
+        value, is_quoted = "", text.startswith('"', at)
+        if is_quoted:
             at += 1
             while (close := text.find('"', at)) >= 0 and text.startswith('"', close + 1):
                 value, at = value + text[at : close + 1], close + 2
             close = len(text) if close < 0 else close
             value, at = value + text[at:close], close + 1
         end = text.find(delimiter, at)
-        fields.append(value + (text[at:] if end < 0 else text[at:end]))
+        value += text[at:] if end < 0 else text[at:end]
+        fields.append(value if value or is_quoted else None)
         if end < 0:
             return fields
         at = end + 1

@@ -1,7 +1,11 @@
-"""Lines that are set aside because they do not fit: counted by reason, a few kept as examples, all written to a file.
+"""Lines that are set aside because they do not fit: counted by reason, a few kept as examples, written to a file.
 
 The file is CSV with a header or, if its name ends in .jsonl, a JSON object a line. Whoever reads lines decides which
 do not fit and gives them to `Rejects`; the rest of the input is read as if they were not there.
+
+The file has a bound, so that a sender of nonsense cannot fill the disk: when it is full, a last line says so, and more
+lines are only counted, until somebody moves the file away. The first lines are kept, not the last ones, because a run
+that goes on cuts its file back by bytes, which must stay where they are.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Collection
+from itertools import accumulate
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -24,6 +29,9 @@ SEVERAL_FILES = ("file", "line", "reason", "text")
 EXAMPLES = 3
 MOST_REASONS, OTHER_REASONS = 1000, "other reasons"
 """So many reasons are counted by themselves; a reason may contain a value of the line."""
+MOST_BYTES = 256 << 20
+"""So much of the lines is kept in a file."""
+FULL = "this file is full: more lines were set aside, and are only counted. Move it away to keep the next ones"
 
 
 class Reject(NamedTuple):
@@ -44,16 +52,22 @@ class RejectRow(Protocol):
 
 
 class Rejects:
-    """All lines that are set aside while an input is read; only their counts and a few examples stay in memory.
+    """The lines that are set aside while an input is read; only their counts and a few examples stay in memory.
 
     An old file is removed, and a new one is made when the first line is set aside. With `resume_at` the file always
     exists: its header and that many bytes of lines are kept.
     """
 
     def __init__(
-        self, path: Path, columns: tuple[str, ...] = ONE_FILE, *, resume_at: int | None = None, examples: int = EXAMPLES
+        self,
+        path: Path,
+        columns: tuple[str, ...] = ONE_FILE,
+        *,
+        resume_at: int | None = None,
+        examples: int = EXAMPLES,
+        most_bytes: int = MOST_BYTES,
     ) -> None:
-        self.path, self.columns, self.most = path, columns, examples
+        self.path, self.columns, self.most, self.most_bytes = path, columns, examples, most_bytes
         self.counts: Counter[str] = Counter()
         self.examples: list[Any] = []
         self.size = 0
@@ -74,23 +88,37 @@ class Rejects:
         return self.counts.total()
 
     def add(self, rejects: Collection[RejectRow]) -> None:
-        """Count lines and append them to the file."""
+        """Count lines and append them to the file, as far as there is room in it."""
         if not rejects:
             return
         for reject in rejects:
             known = reject.reason in self.counts or len(self.counts) < MOST_REASONS
             self.counts[reject.reason if known else OTHER_REASONS] += 1
         self.examples += list(rejects)[: self.most - len(self.examples)]
-        lines = self._lines(rejects)
         try:
-            header = b"" if self.path.exists() else self._header
-            append_to(self.path, io.BytesIO(header + lines))
+            exists = self.path.exists()
+            room = self.most_bytes - (self.path.stat().st_size if exists else 0)
+            if room <= 0:
+                return
+            lines = self._fitting(rejects, room)
+            append_to(self.path, io.BytesIO(lines if exists else self._header + lines))
         except OSError as fault:
             raise self._unwritable(fault) from None
         self.size += len(lines)
 
-    def _lines(self, rejects: Collection[RejectRow]) -> bytes:
-        rows = map(attrgetter(*self.columns), rejects)
+    def _fitting(self, rejects: Collection[RejectRow], room: int) -> bytes:
+        """The lines if there is room for them; else the first of them, and one that says that there is no more."""
+        rows = [attrgetter(*self.columns)(reject) for reject in rejects]
+        lines = self._lines(rows)
+        if len(lines) < room:
+            return lines
+        single = [self._lines([row]) for row in rows]
+        first = b"".join(line for line, end in zip(single, accumulate(map(len, single)), strict=True) if end < room)
+        full = self._lines([tuple({"reason": FULL, "line": 0}.get(column, "") for column in self.columns)])
+        # Together they are at least as long as the room, which is how the next ones find that the file is full.
+        return first + full.rstrip(b"\n").ljust(room - len(first) - 1) + b"\n"
+
+    def _lines(self, rows: Collection[tuple[Any, ...]]) -> bytes:
         text = io.StringIO()
         if self.path.suffix == ".jsonl":
             text.writelines(json.dumps(dict(zip(self.columns, row, strict=True))) + "\n" for row in rows)

@@ -10,20 +10,23 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from arterial.errors import MachineError
 from arterial.storage.disk import Content, disk, is_durable, sync
 from arterial.storage.fail_point import fail_point
 
 PRIVATE = 0o600
+"""The mode of files that only this user may read: pickles and state may hold secrets."""
 OWN = 0o755
 """Of folders with pickles: nobody else may put one there."""
-"""The mode of files that only this user may read: pickles and state may hold secrets."""
 
 _USUAL = 0o666
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 
 
 def put_in_place(path: Path, content: Content, *, mode: int = _USUAL) -> None:
@@ -75,10 +78,15 @@ def remove(path: Path) -> None:
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
     """Make a folder, and those that it lies in, where they are not there yet; `mode` less what the umask takes away."""
-    missing = []
+    wanted, missing = path, []
     while not path.is_dir():
         if path.exists():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+        if _SCHEME.fullmatch(path.name):
+            raise MachineError(
+                f"{wanted}: looks like a URI, and would become a local folder named {path.name!r}. Give the path of a "
+                "folder of this machine, or of one that is mounted here"
+            )
         missing.append(path)
         path = path.parent
     for folder in reversed(missing):

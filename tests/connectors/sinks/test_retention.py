@@ -59,5 +59,7 @@ def test_tuples_set_aside_are_bounded(tmp_path: Path) -> None:
         (tmp_path / f"part-{step:09d}-000-000.jsonl").write_text("x" * 100)
     trim_rejects(tmp_path, most=350)
     assert sorted(path.name[5:14] for path in tmp_path.iterdir()) == [f"{step:09d}" for step in (7, 8, 9)]
+    trim_rejects(tmp_path, most_files=2)
+    assert len(list(tmp_path.iterdir())) == 2, "many small files are too many as well"
     trim_rejects(tmp_path, most=10)
     assert [path.name[5:14] for path in tmp_path.iterdir()] == [f"{9:09d}"], "the last ones stay in any case"

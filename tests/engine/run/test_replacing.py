@@ -16,7 +16,9 @@ from arterial.engine.host.inprocess import InProcess
 from arterial.engine.run.versions.optimizer import read_log
 from arterial.engine.spark.logs.offset_log import last_offsets
 from arterial.network.train import END, Train
+from arterial.storage.fail_point import VARIABLE
 from tests.engine.run.replacing import badly_drawn, first, second, tuples
+from tools.fail_points import fail_points
 
 pytestmark = pytest.mark.spark
 SCRIPT = Path(__file__).with_name("replacing.py")
@@ -52,10 +54,29 @@ def test_killed_around_replacements(tmp_path: Path, seed: int) -> None:
     tuples().write_parquet(tmp_path / "data.parquet")
     for said in ("second", "third"):
         _kill_after(_start(tmp_path), said, chance.choice((0.0, 0.05, chance.uniform(0.0, 1.5))))
+    _goes_on_to_the_right_end(tmp_path, "3")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("point", [name for name in fail_points() if name.startswith("replace.")])
+def test_killed_at_every_point_of_a_replacement(tmp_path: Path, point: str) -> None:
+    """Once in the first replacement and once in the second; the whole process group, Java too."""
+    tuples().write_parquet(tmp_path / "data.parquet")
+    environment = {**os.environ, VARIABLE: point}
+    exists = point != "replace.packed"  # else every start is killed in the first replacement
+    for _ in range(2 if exists else 1):
+        command = [sys.executable, SCRIPT, *(tmp_path / name for name in ("data.parquet", "checkpoint", "out"))]
+        done = subprocess.run(command, env=environment, start_new_session=True, capture_output=True, timeout=300)
+        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    _goes_on_to_the_right_end(tmp_path, "3" if exists else "1")
+
+
+def _goes_on_to_the_right_end(tmp_path: Path, version: str) -> None:
     process = _start(tmp_path)
     out, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
-    assert "started with version 3" in out
+    assert f"started with version {version}" in out
     whole = InProcess(first().value).run([{"reports": Train(tuples(), END)}])
     got = _read(tmp_path / "out" / "sums_out")
     assert got.sort(got.columns).equals(whole["sums_out"].sort(got.columns))

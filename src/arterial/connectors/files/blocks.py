@@ -160,6 +160,9 @@ def _judge_csv(records: Records, header: Header, reading: Reading, place: Place)
         records, rejects = _only_utf8(records)
         rows = read_records(records, header, texts)
         assert rows is not None
+        # As Polars reads numbers above: what a line becomes must not depend on its neighbours.
+        numbers = [name for name, kind in types.items() if kind != pl.String]
+        rows = rows.with_columns(pl.when(pl.col(numbers).str.strip_chars() != "").then(pl.col(numbers)))
     fits, unfit = _judge(Texts(rows, records.lines), reading, place, records.text)
     return fits, [*rejects, *unfit]
 

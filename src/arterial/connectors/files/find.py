@@ -60,6 +60,13 @@ def find_files(path: Path, where: str, *, may_be_none: bool = False) -> list[Dat
 
     Where there may be none yet, files come and go: then names alone say how they are compressed.
     """
+    try:
+        return _find_files(path, where, may_be_none)
+    except OSError as fault:
+        raise DataError(f"{where}: {path} cannot be looked at: {fault.strerror or fault}") from None
+
+
+def _find_files(path: Path, where: str, may_be_none: bool) -> list[DataFile]:
     if path.is_file():
         return [data_file(path.absolute(), by_name=may_be_none)]
     if path.is_dir():
@@ -71,7 +78,8 @@ def find_files(path: Path, where: str, *, may_be_none: bool = False) -> list[Dat
     elif may_be_none:
         return []
     else:
-        raise DataError(f"{where}: {path} does not exist; expected {EXPECTED}")
+        what = "is not a file or folder" if path.exists() else "does not exist"
+        raise DataError(f"{where}: {path} {what}; expected {EXPECTED}")
     known = [data_file(file, by_name=may_be_none) for file in sorted(found)]
     if len(kinds := sorted({file.kind for file in known})) > 1:
         raise DataError(f"{where}: {path} has files of {' and '.join(kinds)}; name those of one kind, as in *.csv")

@@ -21,7 +21,7 @@ from arterial.connectors.files.columnar import columns_of, row_blocks
 from arterial.connectors.files.find import PARQUET, DataFile, find_files, folder_of
 from arterial.connectors.files.index import Index
 from arterial.connectors.files.pieces import NAME, LatePiece, Piece, Pieces, pieces_from, read_kept, write_piece
-from arterial.connectors.files.reader import FileReader, Request, instants
+from arterial.connectors.files.reader import FileReader, Request, check_memory, instants
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import SEVERAL_FILES, Reject, Rejects, set_aside
 from arterial.connectors.times import FORMATS
@@ -277,6 +277,8 @@ class Intake:
             self.late_rows += taken.late.height
             self.behind = max(self.behind, taken.behind)
         self._set_aside(reader.file, taken.rejects)
+        held = sum(rows.height for each in self.readers for rows, _ in each.held)
+        check_memory(self.request, held, f"{held:,} tuples wait for one of a later time, from {reader.complete} on")
 
     def _complete(self, now: float) -> int:
         """Up to which time the rows of all files are there."""

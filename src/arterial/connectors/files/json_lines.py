@@ -5,13 +5,18 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import polars as pl
 
+from arterial.connectors import csv
 from arterial.connectors.csv import Texts, whole_lines
 from arterial.connectors.rejects import Reject
+
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+"""Half of a character in JSON's escapes; Polars makes a zero byte of one that stands alone."""
 
 
 def text_blocks(
@@ -40,28 +45,83 @@ def read_objects(data: bytes, names: tuple[str, ...]) -> tuple[Texts, list[bytes
     schema = dict.fromkeys(names, pl.String)
     if not kept:
         return Texts(pl.DataFrame(schema=schema), []), [], used, len(lines)
-    try:
-        rows = pl.read_ndjson(io.BytesIO(b"\n".join(kept)), schema=schema)
-        if rows.height == len(kept):
-            return Texts(rows, filled), kept, used, len(lines)
-    except pl.exceptions.PolarsError:
-        pass
-    good, numbers, rejects, texts = [], [], [], []
-    for number, line in zip(filled, kept, strict=True):
-        try:
-            value = json.loads(line.decode("utf-8-sig"))
-            if not isinstance(value, dict):
-                hint = ", as jq -c '.[]' makes of an array" if isinstance(value, list) else ""
-                raise ValueError(f"a {type(value).__name__}; expected one object a line{hint}")
-            row = [_text(value.get(name)) for name in names]
-        except (ValueError, RecursionError) as fault:
-            reason = f"is not a JSON object: {str(fault).splitlines()[0]}"
-            rejects.append(Reject(number, reason, line.decode("utf-8", errors="replace").strip()))
+    is_plain = not _SURROGATE.search(data) and max(map(len, kept)) <= csv.LONGEST_LINE
+    rows = _read(kept, schema) if is_plain else None
+    if rows is not None:
+        return Texts(rows, filled), kept, used, len(lines)
+    good, rejects = [], []
+    for place, line in enumerate(kept):
+        if len(line) > csv.LONGEST_LINE:
+            rejects.append(csv.too_long(filled[place], len(line) + 1, line))
             continue
-        good.append(row)
-        numbers.append(number)
-        texts.append(line)
-    return Texts(pl.DataFrame(good, schema=schema, orient="row"), numbers, rejects), texts, used, len(lines)
+        try:
+            good.append((place, _judged(line, names)))
+        except ValueError as fault:
+            text = line.decode("utf-8", errors="replace").strip()
+            rejects.append(Reject(filled[place], f"is not a JSON object: {str(fault).splitlines()[0]}", text))
+    rows = _read_each([line for _, line in good], names)
+    return Texts(rows, [filled[n] for n, _ in good], rejects), [kept[n] for n, _ in good], used, len(lines)
+
+
+def _read(lines: list[bytes], schema: dict[str, type[pl.String]]) -> pl.DataFrame | None:
+    """All lines at once; None if one of them is not read as one row."""
+    if not lines:
+        return pl.DataFrame(schema=schema)
+    try:
+        rows = pl.read_ndjson(io.BytesIO(b"\n".join(lines)), schema=schema)
+    except pl.exceptions.PolarsError:
+        return None
+    return rows if rows.height == len(lines) else None
+
+
+def _read_each(lines: list[bytes], names: tuple[str, ...]) -> pl.DataFrame:
+    """The same rows as of each line alone: halves are read until those are found that must be rewritten.
+
+    What becomes of a line must not depend on its neighbours, since a run that goes on cuts other blocks.
+    """
+    schema = dict.fromkeys(names, pl.String)
+    rows = _read(lines, schema)
+    if rows is not None:
+        return rows
+    if len(lines) == 1:
+        return pl.DataFrame([_values(lines[0], names)], schema=schema, orient="row")
+    middle = len(lines) // 2
+    return pl.concat([_read_each(lines[:middle], names), _read_each(lines[middle:], names)])
+
+
+def _judged(line: bytes, names: tuple[str, ...]) -> bytes:
+    """The line if it is an object; rewritten as texts if it has what JSON does not (NaN, a mark of UTF-8)."""
+    constants: list[float] = []
+
+    def constant(name: str) -> float:
+        constants.append(float(name))
+        return constants[-1]
+
+    try:
+        value = json.loads(line.decode("utf-8-sig"), parse_constant=constant)
+    except RecursionError:
+        if _read([line], dict.fromkeys(names, pl.String)) is None:
+            raise ValueError("nested too deeply") from None
+        return line
+    except ValueError as fault:
+        if str(fault).startswith("Exceeds the limit"):
+            raise ValueError("a number of more than 4,300 digits") from None
+        raise
+    if not isinstance(value, dict):
+        hint = ", as jq -c '.[]' makes of an array" if isinstance(value, list) else ""
+        raise ValueError(f"a {type(value).__name__}; expected one object a line{hint}")
+    if constants or line.startswith(codecs.BOM_UTF8):
+        return json.dumps({name: _text(value.get(name)) for name in names}).encode()
+    if _SURROGATE.search(line):
+        for name in names:
+            _text(value.get(name))
+    return line
+
+
+def _values(line: bytes, names: tuple[str, ...]) -> list[str | None]:
+    """The texts of an object with a number that Polars does not read, such as 1e400."""
+    value = json.loads(line)
+    return [_text(value.get(name)) for name in names]
 
 
 def is_blank(line: bytes) -> bool:

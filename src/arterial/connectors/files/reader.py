@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import resource
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +24,14 @@ from arterial.connectors.files.fingerprint import Fingerprint, fingerprint, what
 from arterial.connectors.rejects import Reject
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
-from arterial.network.schema import Schema
+from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN
 
 PEEK_SHARE = 10**9
 """A look at the first rows takes the smallest block there is."""
+SHARE_OF_MEMORY = 4
+"""Tuples that are processed together may take a quarter of the memory: they are read, sorted, worked on and written."""
+_BYTES = {Type.STRING: 24, Type.BOOL: 1, Type.INT8: 1, Type.INT16: 2, Type.INT32: 4}
 
 
 @dataclass(frozen=True)
@@ -267,3 +274,25 @@ def _most_behind(rows: pl.DataFrame, request: Request, highest: int) -> int:
     before = np.maximum.accumulate(np.concatenate([[highest if highest != BEGIN else times[0]], times]))[:-1]
     behind = int((before - times).max())
     return behind if behind > request.disorder else 0
+
+
+def check_memory(request: Request, rows: int, what: str) -> None:
+    """Raise if so many tuples, which must be in memory at once, are too many for it."""
+    size = rows * sum(_BYTES.get(column.type, 8) for column in request.schema)
+    if size > (most := _memory() // SHARE_OF_MEMORY):
+        raise DataError(
+            f"source {request.name!r}: {what}. An instant is processed as a whole, and what `disorder` covers is held "
+            f"back: that takes {size / 2**30:.1f} GiB here, expected at most {most / 2**30:.1f} (a quarter of the "
+            "memory). Give a time column with finer times, a smaller disorder, or more memory"
+        )
+
+
+@cache
+def _memory() -> int:
+    """The bytes that this process may have: those of the machine, or of a limit below that."""
+    most = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    if (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY:
+        most.append(limit)
+    with suppress(OSError, ValueError):  # a container's; "max" if it has none
+        most.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(most)

@@ -18,7 +18,7 @@ import polars as pl
 from arterial.connectors.files.find import find_files
 from arterial.connectors.files.intake import Follow, Intake, load_intake, new_intake
 from arterial.connectors.files.pieces import NAME, pieces_in, read_kept
-from arterial.connectors.files.reader import Request
+from arterial.connectors.files.reader import Request, check_memory
 from arterial.connectors.pace import Pace
 from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.connectors.times import check_options
@@ -144,6 +144,9 @@ class FileSource(Source):
         to, through = at, intake.promised
         if at < instants:
             to = max(at + 1, index.instants_until(row + ask.tuples))
+            if index.row(at + 1) - row > ask.tuples:
+                rows = index.row(at + 1) - row
+                check_memory(intake.request, rows, f"{rows:,} tuples have the time {index.times[at]}")
             due = self._due(int(index.times[at]), ask.now)
             for limit in (due, ask.until):
                 if limit is not None and limit != END:

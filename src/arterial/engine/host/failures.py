@@ -84,16 +84,18 @@ def process_guarded(
 
 
 MOST_REJECT_BYTES = 256 << 20
-"""So much is kept of tuples that were set aside; of more, the oldest steps' are removed."""
+MOST_REJECT_FILES = 10_000
+"""So much is kept of tuples that were set aside; of more, the oldest steps' are removed. Small files count as well:
+a step that sets one tuple aside makes one, and the folder is looked through at each of these steps."""
 
 
-def trim_rejects(folder: Path, most: int = MOST_REJECT_BYTES) -> None:
+def trim_rejects(folder: Path, most: int = MOST_REJECT_BYTES, most_files: int = MOST_REJECT_FILES) -> None:
     """Remove the oldest files of tuples that were set aside until the rest is small enough."""
     files = sorted(folder.glob("part-*.jsonl"), reverse=True)
     kept = 0
-    for path in files:
+    for number, path in enumerate(files):
         kept += path.stat().st_size
-        if kept > most and path != files[0]:
+        if number and (kept > most or number >= most_files):
             remove(path)
 
 

@@ -248,11 +248,14 @@ class SparkRun(Run):
             work = work_of(self._work, version, self._sinks.of(version, unbound), self._frames)
             control.begin_with(self._folder, version.number, history or {})
             self._packed.add(work)
+            fail_point("replace.packed")
             self._files.add(version, given)
+            fail_point("replace.added")
             self._figures.follow(plan)
             self._works[version.number] = work
             self._version, self._work, self.plan = version, work, plan
             control.switch(self._folder, version.number)
+            fail_point("replace.switched")
             self._collect()
         return version.number
 
