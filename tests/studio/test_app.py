@@ -296,6 +296,7 @@ def test_a_draft_is_checked_box_by_box() -> None:
     drawn["boxes"].append({"kind": "class", "name": "odd"})
     said = client.post("/api/draft/check", json={"network": drawn}).json()
     assert "men" in said["errors"]["slow"]
+    assert "mean" in said["columns"]["slow"]  # what does not fit yet can be completed
     assert "slow" in said["errors"]["named"]
     assert "predicate" in said["errors"]["loose"]
     assert "no kind of box 'class'" in said["errors"]["odd"]

@@ -64,8 +64,8 @@ export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: 
       {seen && !road && <p className="mono">{city.layer.x} {seen.x.toPrecision(7)}, {city.layer.y} {seen.y.toPrecision(7)}</p>}
       {asked && (asked.holds.length > 0 || asked.follows.length > 0) && (
         <p className="small">
-          {asked.follows.length > 0 && <>Followed by {asked.follows.slice(0, 8).map((name) => <button key={name} className="link" onClick={() => onQuery(name)}>{name}</button>)}. </>}
-          {asked.holds.length > 0 && <>In the answers of {asked.holds.slice(0, 12).map((name) => <button key={name} className="link" onClick={() => onQuery(name)}>{name}</button>)}{asked.holds.length > 12 ? ` and ${asked.holds.length - 12} more` : ""}.</>}
+          {asked.follows.length > 0 && <>Followed by {asked.follows.slice(0, 8).map((name, place) => <span key={name}>{place ? ", " : ""}<button className="link" onClick={() => onQuery(name)}>{name}</button></span>)}. </>}
+          {asked.holds.length > 0 && <>In the answers of {asked.holds.slice(0, 12).map((name, place) => <span key={name}>{place ? ", " : ""}<button className="link" onClick={() => onQuery(name)}>{name}</button></span>)}{asked.holds.length > 12 ? ` and ${asked.holds.length - 12} more` : ""}.</>}
         </p>
       )}
       {alerted !== undefined && <p className="error">Alerted of an accident ahead at {clockText(alerted)}.</p>}

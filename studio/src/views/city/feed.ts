@@ -42,7 +42,7 @@ export class City {
   constructor(readonly layer: Layer, points: Points, readonly at: number | null, cache: Cache = { share: 1, step: null }) {
     if (points.queries) {
       const queries = (this.queries = new Queries(layer.lonlat, cache));
-      this.open(points.queries, null, null, (rows) => queries.asked(rows));
+      this.open(points.queries, null, null, (rows) => queries.asked(rows, layer.time, layer.ticks));
       if (points.updates) this.open(points.updates, null, null, (rows) => queries.changed(rows, layer.time, layer.id, layer.ticks, at === null ? this.history : Infinity, performance.now() / 1000));
     }
     this.open(layer.point, REPORTS, layer.id, (rows) => this.seen(rows));

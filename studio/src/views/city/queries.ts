@@ -42,19 +42,22 @@ const REACH = { movingrange: 1, knn: 1, movingknn: 3 };
 
 export class Queries {
   standing = new Map<Id, Query>();
-  members = new Map<Id, Set<Id>>();
+  /** Who is in an answer, since when. Changes and queries come by channels of their own, in any order. */
+  private joined = new Map<Id, Map<Id, number>>();
+  private dropped = new Map<Id, number>();
   flashes: Flash[] = [];
 
   constructor(readonly lonlat: boolean, readonly cache: Cache) {}
 
-  asked(rows: Rows) {
+  asked(rows: Rows, time: string, ticks: number) {
     for (let row = 0; row < rows.height; row++) {
       const value = (name: string) => rows.value(name, row);
       const name = value("query") as Id;
       const kind = String(value("kind"));
-      this.members.delete(name);
-      if (kind === "drop") this.standing.delete(name);
-      else {
+      if (kind === "drop") {
+        this.standing.delete(name);
+        this.dropped.set(name, Number(value(time)) / ticks);
+      } else {
         const number = (column: string) => Number(value(column) ?? NaN);
         const focal = (value("focal") ?? null) as Id | null;
         this.standing.set(name, { name, kind: kind as Query["kind"], focal, k: number("k"), x1: number("x1"), y1: number("y1"), x2: number("x2"), y2: number("y2") });
@@ -68,11 +71,11 @@ export class Queries {
       const query = rows.value("query", row) as Id;
       const who = rows.value(object, row) as Id;
       const joined = Number(rows.value("sign", row)) > 0;
-      const own = this.members.get(query) ?? new Set<Id>();
-      this.members.set(query, own);
-      if (joined) own.add(who);
-      else own.delete(who);
+      const own = this.joined.get(query) ?? new Map<Id, number>();
       const at = Number(rows.value(time, row)) / ticks;
+      this.joined.set(query, own);
+      if (joined) own.set(who, at);
+      else own.delete(who);
       if (at > fresh) this.flashes.push({ object: who, query, joined, time: at, wall });
     }
     if (this.flashes.length > MOST_FLASHES) this.flashes = this.flashes.slice(-MOST_FLASHES);
@@ -80,9 +83,19 @@ export class Queries {
 
   /** The queries whose answer holds an object, and those that follow it. */
   of(object: Id): { holds: Id[]; follows: Id[] } {
-    const holds = [...this.members].filter(([name, own]) => own.has(object) && this.standing.has(name)).map(([name]) => name);
+    const holds = [...this.standing.keys()].filter((name) => this.holds(name, object));
     const follows = [...this.standing.values()].filter((one) => one.focal !== null && String(one.focal) === String(object)).map((one) => one.name);
     return { holds, follows };
+  }
+
+  members(query: Id): Id[] {
+    return [...(this.joined.get(query)?.keys() ?? [])].filter((one) => this.holds(query, one));
+  }
+
+  /** What joined before the query was dropped was in the answer of another one of its name. */
+  private holds(query: Id, object: Id): boolean {
+    const since = this.joined.get(query)?.get(object);
+    return since !== undefined && since >= (this.dropped.get(query) ?? -Infinity);
   }
 
   /** Where a query is at a time; null while its focal object has not been seen. */
@@ -101,7 +114,7 @@ export class Queries {
     }
     const members: [number, number][] = [];
     let radius = 0;
-    for (const one of this.members.get(query.name) ?? []) {
+    for (const one of this.members(query.name)) {
       const slot = fleet.slot(one);
       if (slot === undefined) continue;
       const [mx, my] = fleet.position(slot, now);
