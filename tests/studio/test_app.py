@@ -252,6 +252,22 @@ def test_tuples_as_a_test_and_traced(client: TestClient) -> None:
     assert client.post("/api/sample/trace", json={"arc": "../x", "rows": []}).status_code == 400
 
 
+def test_a_sample_as_parquet_has_the_types_of_its_arc(client: TestClient) -> None:
+    rows = [{"time": 1, "vehicle": 2, "road": 3, "speed": 120}, {"time": 2, "vehicle": 2, "road": None, "speed": 130}]
+    answer = client.post("/api/sample/parquet", json={"arc": ARC, "rows": rows})
+    assert answer.headers["content-type"] == "application/vnd.apache.parquet"
+    assert pl.read_parquet(answer.content).to_dicts() == rows
+    empty = pl.read_parquet(client.post("/api/sample/parquet", json={"arc": ARC, "rows": []}).content)
+    assert empty.schema == dict.fromkeys(("time", "vehicle", "road", "speed"), pl.Int64)
+    huge = client.post("/api/sample/parquet", json={"arc": ARC, "rows": [{**rows[0], "speed": 2**70}]})
+    assert huge.status_code == 400
+    assert "has no arc" in client.post("/api/sample/parquet", json={"arc": "../x", "rows": []}).json()["detail"]
+
+
+def test_functions_can_be_completed(client: TestClient) -> None:
+    assert {"count", "abs", "upper"} <= set(client.get("/api/functions").json())
+
+
 def test_why_names_the_causes_of_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     net = Network("kept")
@@ -280,6 +296,7 @@ def test_a_draft_is_checked_box_by_box() -> None:
     drawn["boxes"].append({"kind": "class", "name": "odd"})
     said = client.post("/api/draft/check", json={"network": drawn}).json()
     assert "men" in said["errors"]["slow"]
+    assert "mean" in said["columns"]["slow"]  # what does not fit yet can be completed
     assert "slow" in said["errors"]["named"]
     assert "predicate" in said["errors"]["loose"]
     assert "no kind of box 'class'" in said["errors"]["odd"]

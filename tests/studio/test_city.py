@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from arterial import attach
 from arterial.connectors.memory_source import MemorySource
+from arterial.connectors.pace import MAX, Pace
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.drawing import Network
 from arterial.engine.run.application import SETTINGS_FILE
@@ -23,6 +24,10 @@ from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.data.event_files import write_city, write_events_parquet
 from arterial.linearroad.semantics.city import SEGMENT_FEET
 from arterial.linearroad.semantics.profiles import SPEC
+from arterial.moving.application.feed import EventFeed
+from arterial.moving.application.network import QueryOptions, moving_network
+from arterial.moving.application.prepare import OBJECTS, QUERIES, prepare
+from arterial.moving.queries.space import Space
 from arterial.network.train import END, Train
 from arterial.studio.app import make_app
 from arterial.studio.server import Studio
@@ -167,6 +172,36 @@ def test_any_stream_with_x_and_y_is_a_city_too(page: Page, tmp_path: Path) -> No
         expect(page.get_by_test_id("city-size")).to_have_text("30")
         expect(page.get_by_test_id("card")).to_contain_text("x 89.00000, y 49.00000")
         assert _inked(page) > 200
+    finally:
+        shown.stop()
+
+
+@pytest.mark.thorough
+def test_moving_queries_follow_their_objects(page: Page, tmp_path: Path) -> None:
+    lines = ["0,movingrange,around,1,20,20", "0,movingknn,next,2,1", "0,range,fixed,0,0,300,300"]
+    lines += [f"{time},object,{one},{10 * one + time},{5 * one}" for time in range(60) for one in range(8)]
+    (tmp_path / "events.csv").write_text("\n".join(lines) + "\n")
+    ready = prepare(
+        tmp_path / "events.csv", tmp_path / "events", rejects=tmp_path / "no.csv", space=Space.PLANE, timeout=None
+    )
+    feeds = {name: EventFeed(ready, name, Pace(0, MAX, ready.ticks)) for name in (OBJECTS, QUERIES)}
+    network = moving_network(ready, QueryOptions(), "1 hour")
+    run = run_locally(network, feeds, {"updates": MemorySink()}, tmp_path / "run", Settings(shards=1))
+    assert run.wait(60)
+    shown = Studio(Run(tmp_path / "run")).start()
+    try:
+        page.goto(f"{shown.address}#/city?vehicle=1")
+        expect(page.get_by_test_id("city-size")).to_have_text("8")
+        expect(page.get_by_test_id("city-queries")).to_have_text("3")
+        expect(page.get_by_test_id("card")).to_contain_text("Followed by around, next")
+        page.get_by_test_id("card").get_by_role("button", name="around").click()
+        expect(page.get_by_test_id("changes")).to_contain_text("Query around is marked")
+        # The card says what the run answered.
+        answers = attach(tmp_path / "run", "kept_updates").collect()["answer"]
+        held = answers.filter(object=1).group_by("query").agg(pl.col("sign").sum()).filter(sign=1)["query"].to_list()
+        assert held
+        for query in held:
+            expect(page.get_by_test_id("card")).to_contain_text(query)
     finally:
         shown.stop()
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -77,6 +78,9 @@ def test_a_monitor_shows_the_tuples_that_pass_and_gives_them_as_a_test(
     expect(rows.nth(3)).to_be_visible()
     speeds = [int(text) for text in page.locator(".tuples tbody td:nth-child(4)").all_inner_texts()]
     assert min(speeds) > 120
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Parquet").click()
+    assert pl.read_parquet(saved.value.path())["speed"].min() > 120  # type: ignore[operator]
     with page.expect_download() as saved:
         page.get_by_role("button", name="As a test").click()
     file = tmp_path / "test_saved.py"
@@ -208,7 +212,12 @@ def test_a_network_drawn_in_the_page_runs_and_its_python_gives_the_same(page: Pa
     palette.get_by_role("button", name="filter", exact=True).click()
     page.get_by_label("predicate").fill("sped > 60")
     expect(page.get_by_test_id("box-error")).to_contain_text("sped")
-    page.get_by_label("predicate").fill("speed > 60")
+    expect(page.locator(".cm-lintRange-error")).to_have_text("sped")
+    page.get_by_label("predicate").fill("")
+    page.get_by_label("predicate").press_sequentially("spe")
+    expect(page.locator(".cm-tooltip-autocomplete [aria-selected]")).to_contain_text("speed")
+    page.get_by_label("predicate").press("Enter")
+    page.get_by_label("predicate").press_sequentially(" > 60")
     expect(page.get_by_test_id("box-error")).to_have_count(0)
     palette.get_by_role("button", name="output", exact=True).click()
     expect(page.get_by_test_id("draft-state")).to_have_text("fits")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Request, WebSocket, WebSocketDisconnect
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
@@ -24,6 +24,7 @@ from arterial.engine.run.versions.requests import REPLACE, Answer, ask
 from arterial.engine.steering.control import read_control
 from arterial.errors import ArterialError
 from arterial.figures.step import as_json
+from arterial.network.expression.parser import FUNCTIONS
 from arterial.network.serial import to_json
 from arterial.studio import commands, draft, samples
 from arterial.studio.channels import CHANNELS, Asked
@@ -41,6 +42,11 @@ WHY_SECONDS = 10.0
 """How long tuples are left out, one after the other, to see whether a row changes."""
 ANSWER_SECONDS = 20.0
 """How long a run may take to answer a request."""
+PARQUET = "application/vnd.apache.parquet"
+_PARQUET: dict[str, Any] = {
+    "description": "The file.",
+    "content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}},
+}
 _MISTAKE: dict[int | str, dict[str, Any]] = {400: {"description": "A mistake, with what to do about it."}}
 
 
@@ -175,6 +181,11 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
         value = subject.value
         return Text(text=samples.as_test(value, samples.find_arc_of(value, sample.arc), sample.rows))
 
+    @app.post("/api/sample/parquet", responses={**_MISTAKE, 200: _PARQUET}, response_class=Response)
+    def post_parquet(sample: Sample) -> Response:
+        """Tuples of an arc as a Parquet file, with the types of its columns."""
+        return Response(samples.as_parquet(subject.network, sample.arc, sample.rows), media_type=PARQUET)
+
     @app.post("/api/sample/trace", responses=_MISTAKE)
     def post_trace(sample: Sample) -> Traced:
         """Tuples of an arc through a copy of what is behind it: what each box got and gave."""
@@ -199,6 +210,11 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
     def get_kinds() -> list[draft.Kind]:
         """The kinds of boxes that can be drawn."""
         return draft.kinds()
+
+    @app.get("/api/functions")
+    def get_functions() -> list[str]:
+        """The functions of the expression language, for completion."""
+        return sorted(FUNCTIONS)
 
     @app.post("/api/draft/check", responses=_MISTAKE)
     def post_check(trial: Trial) -> draft.Checked:

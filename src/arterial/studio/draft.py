@@ -99,12 +99,7 @@ def check(draft: Mapping[str, Any]) -> Checked:
         except ArterialError as mistake:
             errors.setdefault("", str(mistake))
     whole = not errors and bool(value.boxes)
-    columns = {
-        box.name: sorted({name for stream in box.fed_by.values() for name in stream.schema.names})
-        for box in value.boxes
-        if box.inputs
-    }
-    return Checked(errors, facts, as_python(value) if value.boxes else "", whole, columns)
+    return Checked(errors, facts, as_python(value) if value.boxes else "", whole, _coming(draft, value))
 
 
 def whole_network(draft: Mapping[str, Any]) -> NetworkValue:
@@ -155,6 +150,18 @@ def _sound(draft: Mapping[str, Any]) -> tuple[NetworkValue, dict[str, str]]:
         arcs[end] = begin
     value = _fitted(name, made, arcs, errors)
     return replace(value, groups=_groups(draft.get("groups"), {box.name for box in value.boxes})), errors
+
+
+def _coming(draft: Mapping[str, Any], value: NetworkValue) -> dict[str, list[str]]:
+    """The columns that come to each box, also to one that does not fit: it is the one that is being edited."""
+    found: dict[str, set[str]] = {}
+    for way in draft["arcs"]:
+        if not isinstance(way, list) or len(way) != 2:
+            continue
+        begin, end = (Port(*str(part).rpartition(".")[::2]) for part in way)
+        if begin in value.streams:
+            found.setdefault(end.box, set()).update(value.streams[begin].schema.names)
+    return {box: sorted(names) for box, names in found.items()}
 
 
 def _fitted(name: str, made: Mapping[str, Box], arcs: Mapping[Port, Port], errors: dict[str, str]) -> NetworkValue:

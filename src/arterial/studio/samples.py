@@ -5,15 +5,19 @@ Nothing of this touches a run: the part begins with empty state, and runs in the
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import polars as pl
+
 from arterial.boxes.ends.output import Output
 from arterial.boxes.ends.source import Source
 from arterial.boxes.tuples.group_by import GroupBy
 from arterial.drawing.as_python import as_python
+from arterial.engine.plan.description import NetworkFacts
 from arterial.errors import NetworkError, RunError
 from arterial.face.collect import collect
 from arterial.network.box import Box
@@ -117,6 +121,22 @@ def as_test(network: NetworkValue, arc: Arc, rows: Sequence[Row]) -> str:
     lines += [f"    outputs = art.collect(net, {{{source!r}: TUPLES}})"]
     lines += ["    assert {name: outputs[name].to_dicts() for name in EXPECTED} == EXPECTED", ""]
     return "\n".join(lines)
+
+
+def as_parquet(facts: NetworkFacts, arc: str, rows: Sequence[Row]) -> bytes:
+    """Tuples of an arc as a Parquet file, with the types of its columns."""
+    columns = next((one.columns for one in facts.arcs if one.name == arc), None)
+    if columns is None:
+        raise NetworkError(f"network {facts.name!r} has no arc {arc!r}")
+    schema = Schema.of({name: Type(kind) for name, kind in columns.items()})
+    typed = [_typed(row, schema, f"tuple {number}") for number, row in enumerate(rows, 1)]
+    try:
+        frame = pl.DataFrame(typed, schema=schema.polars(), orient="row")
+    except (pl.exceptions.PolarsError, OverflowError, TypeError) as mistake:
+        raise RunError(f"the tuples do not fit the columns of {arc}: {mistake}") from None
+    file = io.BytesIO()
+    frame.write_parquet(file)
+    return file.getvalue()
 
 
 def find_arc_of(network: NetworkValue, name: str) -> Arc:

@@ -21,8 +21,7 @@ def why_of_vehicle(run: Run, vid: int, time: int) -> dict[str, Any]:
     settings = _settings(run)
     data = open_data(Path(settings["data"]), disorder=int(settings.get("disorder", 0)))
     rules = profile(settings["profile"], **{name: _number(settings.get(name)) for name in CONSTANTS})
-    tolls = settings.get("tolls")
-    said = why(data, vid, time, rules, tolls=None if tolls in (None, "None") else Path(str(tolls)))
+    said = why(data, vid, time, rules, tolls=_path(settings.get("tolls")), segments=_path(settings.get("segments")))
     return {**said.as_data(), "balance": charged(data, vid, time, rules)}
 
 
@@ -40,6 +39,10 @@ def _settings(run: Run) -> dict[str, Any]:
     if settings.get("replicate", "1") != "1":
         raise RunError(f"{run.name}: its expressways are replicas, and Why reads the data set as it is in its files")
     return settings
+
+
+def _path(text: object) -> Path | None:
+    return None if text in (None, "None") else Path(str(text))
 
 
 def _number(text: object) -> int | None:

@@ -14,13 +14,17 @@ export async function get<T>(path: string): Promise<T> {
 }
 
 export async function post<T>(path: string, body: unknown): Promise<T> {
-  return answer<T>(
-    await fetch(`./api/${path}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    }),
-  );
+  return answer<T>(await sent(path, body));
+}
+
+/** A file that the server makes of what is sent. */
+export async function blob(path: string, body: unknown): Promise<Blob> {
+  const response = await sent(path, body);
+  return response.ok ? response.blob() : answer<never>(response);
+}
+
+function sent(path: string, body: unknown): Promise<Response> {
+  return fetch(`./api/${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 }
 
 export function command(asked: Partial<Command> & Pick<Command, "command">): Promise<Record<string, unknown>> {

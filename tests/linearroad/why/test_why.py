@@ -17,11 +17,11 @@ from arterial.linearroad.data.event_files import CITY_FILE, PARQUET_FOLDER
 from arterial.linearroad.formats.events import POSITION_REPORT
 from arterial.linearroad.reference import Event
 from arterial.linearroad.semantics.profiles import SPEC, THESIS2003, WALMART, Profile
-from arterial.linearroad.validate.expected.expected import Expectation, expected
+from arterial.linearroad.validate.expected.expected import Expectation, expected, travels
 from arterial.linearroad.why.explain import why
 from arterial.linearroad.why.page import page_of
 from arterial.linearroad.why.words import Explained
-from tests.linearroad.cities import balance, crowd, expenditure, report, stopped, table_of
+from tests.linearroad.cities import balance, crowd, expenditure, report, stopped, table_of, travel
 from tests.linearroad.jams import jam
 
 
@@ -126,6 +126,36 @@ def test_the_command(tmp_path: Path) -> None:
     account = json.loads(CliRunner().invoke(app, [*asked, "--time", "160", "--json"]).stdout)
     assert account["answers"][0]["values"]["balance"] == 50
     assert account["answers"][0]["figures"][0]["rows"] == [[150, 0, "toll of segment 3, quoted at second 120", 50, 50]]
+
+
+@pytest.mark.parametrize("profile", [SPEC, THESIS2003])
+def test_a_travel_time_adds_up(tmp_path: Path, profile: Profile) -> None:
+    asked = [travel(10, 1, 5, sinit=3, send=6, dow=2, tod=1440), travel(11, 1, 6, sinit=9, send=7, dow=2, tod=3)]
+    data = data_set([report(0, 1, 3), *asked], tmp_path / "city")
+    # Day 2 and 9 are of weekday 2, day 3 of the next one: the journey passes midnight.
+    rows = [
+        (day, minute, 0, 0, seg, 20 + seg + day, 60 + seg, 0)
+        for day in (2, 9, 3)
+        for minute in (1, 2, 3, 4, 5, 6, 7, 8, 1440)
+        for seg in range(3, 8)
+    ]
+    file = tmp_path / "segments.csv"
+    file.write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    said = why(data, 1, 10, profile, segments=file)
+    found = answers(said, "travel time")[0]
+    names = ("day", "minute", "xway", "dir", "seg", "lav", "cnt", "toll")
+    history = pl.DataFrame(rows, schema=list(names), orient="row").to_arrow()
+    frame = pl.DataFrame(pl.from_arrow(table_of(asked)))
+    right = travels(frame.filter(pl.col("time") == 10), history, profile)
+    assert (found["travel_time"], found["toll"]) == (right["travel_time"][0], right["toll"][0])
+    assert found["travel_time"] > 60
+    table = said.answers[-1].figures[0]
+    assert round(sum(row[5] for row in table.rows)) == found["travel_time"]
+    assert [row[0] for row in table.rows] == [3, 4, 5, 6][: 4 if profile is THESIS2003 else 3]
+    assert "give it with --segments" in str(why(data, 1, 10, profile))
+    lost = why(data, 1, 11, profile, segments=file)
+    assert answers(lost, "travel time")[0]["travel_time"] == -1
+    assert "segment 9 has no LAV above 0 on weekday 2 in minute 3" in str(lost)
 
 
 def test_an_expenditure_is_looked_up(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`arterial linear-road why`: why a vehicle was quoted, charged, alerted or told a balance."""
+"""`arterial linear-road why`: why a vehicle was quoted, charged, alerted, or given a balance or travel time."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ def why(
     tolls: Path | None = typer.Option(
         None, "--tolls", help="TollHistory, a file or a history's folder, for daily expenditures."
     ),
+    segments: Path | None = typer.Option(
+        None, "--segments", help="SegmentHistory, a file or a history's folder, for travel times."
+    ),
     disorder: int = typer.Option(
         0, "--disorder", min=0, metavar="SECONDS", help="How much older than an earlier line a line of input may be."
     ),
@@ -27,7 +30,7 @@ def why(
     html: Path | None = typer.Option(None, "--html", metavar="PAGE.html", help="Write a page that can be sent."),
     as_json: bool = typer.Option(False, "--json", help="Print it as JSON."),
 ) -> None:
-    """Say why a vehicle was answered as it was: the toll quoted, charged or not, the alert, the balance.
+    """Say why a vehicle was answered so: the toll quoted, charged or not, the alert, the balance, the travel time.
 
     With the reports, minutes, means and counts, the accident, and the rules by their numbers
     (docs/linear-road/semantics.md). The numbers are the validator's; only the segments and minutes concerned are read.
@@ -39,7 +42,7 @@ def why(
     from arterial.linearroad.why.explain import why as explain
 
     semantics = profile_of(profile, basetoll=basetoll, basecredit=basecredit, ftmin=ftmin)
-    said = explain(open_data(data, disorder=disorder), vehicle, time, semantics, tolls=tolls)
+    said = explain(open_data(data, disorder=disorder), vehicle, time, semantics, tolls=tolls, segments=segments)
     if html is not None:
         from arterial.linearroad.why.page import page_of
 

@@ -55,6 +55,13 @@ def run(
     lonlat: bool = typer.Option(
         False, "--lonlat", help="x, y are degrees of longitude and latitude; xdist, ydist and distances are metres."
     ),
+    keep: str | None = typer.Option(
+        None,
+        "--keep",
+        help="With --checkpoint: keep reports and updates for this long ('10 minutes'), and the queries, for arterial "
+        "attach and the city of arterial studio.",
+        show_default="not kept",
+    ),
     rejects: Path | None = typer.Option(
         None, "--rejects", help="Where to put lines that are no events.", show_default="OUT.rejects.csv"
     ),
@@ -93,6 +100,7 @@ def run(
     from arterial.moving.application.network import QueryOptions
     from arterial.moving.application.run import RunOptions, clear, finished, finished_status
     from arterial.moving.queries.space import Space
+    from arterial.network.duration import check_duration
 
     if timeout is not None and not timeout > 0:
         raise DataError(f"--timeout must be more than 0, not {timeout:g}. Leave it out to keep objects for ever.")
@@ -101,12 +109,16 @@ def run(
     if out.exists() and out.samefile(events):
         raise DataError(f"--out {out} is the file of events itself; name another file for the updates.")
     rejects = rejects or out.with_name(out.name + ".rejects.csv")
+    if keep is not None:
+        check_duration(keep, "--keep")
     queries = QueryOptions(Space.LONLAT if lonlat else Space.PLANE, timeout, cache, longest_step)
     watch = Watch(metrics, log, log_format, log_level, lineage)
     cluster = cluster_of(master, driver_host, environment, spark_conf)
     summary: Summary
     if checkpoint is not None:
-        options = RunOptions(events, out, checkpoint, rejects, queries, parse_speed(speed), train_size, durable, watch)
+        options = RunOptions(
+            events, out, checkpoint, rejects, queries, parse_speed(speed), train_size, durable, watch, keep
+        )
         if force:
             clear(options)
         before = finished(options)
@@ -115,6 +127,8 @@ def run(
         summary = job = before or _on_spark(options, cluster, json_output)
     elif not cluster.is_default:
         raise DataError("--master is for a run on Spark: give a folder as --checkpoint too, or leave it out.")
+    elif keep is not None:
+        raise DataError("--keep is for a run on Spark: give a folder as --checkpoint too, or leave it out.")
     elif durable:
         raise DataError("--durable is for a run that can go on: give a folder as --checkpoint too, or leave it out.")
     elif parse_speed(speed) != parse_speed("max"):

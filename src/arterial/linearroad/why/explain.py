@@ -24,6 +24,7 @@ from arterial.linearroad.validate.expected.accounts import charges_of, discounte
 from arterial.linearroad.validate.expected.traffic import NEVER
 from arterial.linearroad.why.account import balance_answer, charge_reason, expenditure_answer
 from arterial.linearroad.why.concerned import Way, events_of, ways_of
+from arterial.linearroad.why.journey import travel_answer
 from arterial.linearroad.why.road import accidents_ahead, cells_of_five_minutes, mean_of
 from arterial.linearroad.why.words import (
     Answer,
@@ -39,10 +40,12 @@ from arterial.linearroad.why.words import (
 Row = dict[str, Any]
 
 
-def why(data: Data, vid: int, time: int, profile: Profile = SPEC, *, tolls: Path | None = None) -> Explained:
-    """Why a vehicle was answered as it was at a second: quoted, charged or not, alerted, told a balance.
+def why(
+    data: Data, vid: int, time: int, profile: Profile = SPEC, *, tolls: Path | None = None, segments: Path | None = None
+) -> Explained:
+    """Why a vehicle was answered as it was at a second: the toll, the charge, the alert, the balance, the travel time.
 
-    `tolls` is TollHistory, for the daily expenditures of the ten weeks before.
+    `tolls` is TollHistory and `segments` SegmentHistory, for the expenditures and journeys of the ten weeks before.
     """
     events, ways, notices, charges = _account(data, vid, profile)
     answers: list[Answer] = []
@@ -57,7 +60,7 @@ def why(data: Data, vid: int, time: int, profile: Profile = SPEC, *, tolls: Path
         answers += [_alert(way, alert, profile) for alert in alerts.iter_rows(named=True)]
         answers += [_credit(way, one, profile) for one in way.credits.filter(time=time).iter_rows(named=True)]
     for request in events.filter((pl.col("time") == time) & (pl.col("type") != POSITION_REPORT)).iter_rows(named=True):
-        answers += _request(request, events, charges, profile, tolls)
+        answers += _request(request, events, charges, profile, tolls, segments)
     if not answers:
         raise DataError(f"{data.path}: vehicle {vid} neither reports nor asks at second {time}; {_near(events, time)}")
     return Explained(str(data.path), profile.name, vid, time, tuple(answers))
@@ -102,19 +105,19 @@ def _near(events: pl.DataFrame, time: int) -> str:
 
 
 def _request(
-    request: Row, events: pl.DataFrame, charges: pl.DataFrame, profile: Profile, tolls: Path | None
+    request: Row,
+    events: pl.DataFrame,
+    charges: pl.DataFrame,
+    profile: Profile,
+    tolls: Path | None,
+    segments: Path | None,
 ) -> list[Answer]:
     if request["type"] == BALANCE_REQUEST:
         return [balance_answer(request, events, charges, profile)]
     if request["type"] == EXPENDITURE_REQUEST:
         return [expenditure_answer(request, events, charges, profile, tolls)]
     if request["type"] == TRAVEL_TIME_REQUEST:
-        text = (
-            f"from segment {request['sinit']} to {request['send']} of expressway {request['xway']}, weekday "
-            f"{request['dow']}, minute {request['tod']}: segment by segment at the mean speed of the ten weeks before; "
-            "how it adds up is not shown here"
-        )
-        return [Answer("travel time", f"request {request['qid']}", {"qid": request["qid"]}, (Reason("19", text),))]
+        return [travel_answer(request, profile, segments)]
     return []
 
 

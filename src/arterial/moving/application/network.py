@@ -11,9 +11,14 @@ from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared
 from arterial.moving.boxes.moving_queries import UNCERTAINTY, MovingQueries
 from arterial.moving.queries.space import Space
 from arterial.network.box import OUT
+from arterial.network.duration import Duration, units
 from arterial.network.network import NetworkValue, Port
+from arterial.network.schema import Type
 
 UPDATES = "updates"
+KEPT_OBJECTS, KEPT_QUERIES, KEPT_UPDATES = "kept_objects", "kept_queries", "kept_updates"
+_FOR_EVER = 1 << 60
+"""A query stands until it is dropped, however long ago it came."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +31,12 @@ class QueryOptions:
     longest_step: float | None = None
 
 
-def moving_network(events: Prepared, options: QueryOptions) -> NetworkValue:
-    """The network; where the cache is below 100 per cent it also tells the uncertainty."""
+def moving_network(events: Prepared, options: QueryOptions, keep: Duration | None = None) -> NetworkValue:
+    """The network; where the cache is below 100 per cent it also reports the uncertainty.
+
+    With `keep`, the connection points `kept_objects` and `kept_updates` keep that much, and `kept_queries` all queries,
+    for ad-hoc queries and the studio.
+    """
     network = Network("moving")
     sources = {name: network.box(Source(name, events.schema(name), "t")) for name in (OBJECTS, QUERIES)}
     box = MovingQueries(
@@ -39,7 +48,13 @@ def moving_network(events: Prepared, options: QueryOptions) -> NetworkValue:
         ticks=events.ticks,
     )
     network.box(box, **sources)
-    network.box(Output(UPDATES), **{"in": StreamHandle(network, Port("moving", OUT))})
+    updates = StreamHandle(network, Port("moving", OUT))
+    network.box(Output(UPDATES), **{"in": updates})
+    if keep is not None:
+        retention = units(keep, Type.INT64, "--keep") * events.ticks
+        sources[OBJECTS].connection_point(KEPT_OBJECTS, retention, ["object"])
+        sources[QUERIES].connection_point(KEPT_QUERIES, _FOR_EVER)
+        updates.connection_point(KEPT_UPDATES, retention, ["query"])
     if options.cache < 100:
         network.box(Output(UNCERTAINTY), **{"in": StreamHandle(network, Port("moving", UNCERTAINTY))})
     return network.value

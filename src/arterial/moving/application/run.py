@@ -57,6 +57,8 @@ class RunOptions:
     train_size: int = TRAIN_SIZE
     durable: bool = False
     watch: Watch = NOTHING
+    keep: str | None = None
+    """How long reports and updates are kept for ad-hoc queries and the studio; None: not at all."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class MovingRun(Application):
             sinks[UNCERTAINTY] = FileSink(self.folder / UNCERTAINTY)
         warm_up = 0 if pace.runs_freely else WARM_UP_STEPS
         return run_network(
-            moving_network(self.events, self.options.queries),
+            moving_network(self.events, self.options.queries, self.options.keep),
             {which: EventFeed(self.events, which, pace, warm_up) for which in (OBJECTS, QUERIES)},
             sinks,
             self.checkpoint,
@@ -224,6 +226,7 @@ def _settings(options: RunOptions) -> dict[str, Any]:
         "out": str(options.out.absolute()),
         "rejects": str(options.rejects.absolute()),
         "speed": show_speed(options.speed),
+        **({} if options.keep is None else {"keep": options.keep}),
         **asked,
     }
 

@@ -4,9 +4,9 @@ import { useEffect, useMemo, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Row } from "../network/Monitor";
+import { plotted } from "./lines";
 
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
-const MOST_LINES = 6;
 
 export function Plot({ columns, rows }: { columns: string[]; rows: Row[] }) {
   const place = useRef<HTMLDivElement>(null);
@@ -24,7 +24,7 @@ export function Plot({ columns, rows }: { columns: string[]; rows: Row[] }) {
         height: 200,
         scales: { x: { time: series.dated } },
         axes: [axis, axis],
-        series: [{ label: series.time }, ...series.names.map((label, number) => ({ label, stroke: COLOURS[number]!, width: 1.5, points: { show: false } }))],
+        series: [{ label: series.time }, ...series.names.map((label, number) => ({ label, stroke: COLOURS[number]!, width: 1.5, spanGaps: true, points: { show: false } }))],
       },
       series.data,
       place.current,
@@ -40,23 +40,4 @@ export function Plot({ columns, rows }: { columns: string[]; rows: Row[] }) {
   }, [names, series.dated, series.time]);
   useEffect(() => chart.current?.setData(series.data), [series]);
   return <div ref={place} className="plot" role="img" aria-label={`${series.names.join(", ")} over ${series.time}`} />;
-}
-
-export interface Plotted {
-  time: string;
-  dated: boolean;
-  names: string[];
-  data: uPlot.AlignedData;
-}
-
-/** Rows as lines: sorted by time, which is the column of that name or the first one. */
-export function plotted(columns: string[], rows: Row[]): Plotted {
-  const time = columns.find((name) => name === "time") ?? columns[0] ?? "";
-  const first = rows[0]?.[time];
-  const dated = typeof first === "string";
-  const at = (row: Row) => (dated ? Date.parse(`${String(row[time])}Z`) / 1000 : Number(row[time]));
-  const names = columns.filter((name) => name !== time && name !== "sign" && rows.slice(0, 50).some((row) => typeof row[name] === "number")).slice(0, MOST_LINES);
-  const sorted = rows.map((row) => [at(row), row] as const).filter(([when]) => Number.isFinite(when)).sort((a, b) => a[0] - b[0]);
-  const data = [sorted.map(([when]) => when), ...names.map((name) => sorted.map(([, row]) => (typeof row[name] === "number" ? row[name] : null)))];
-  return { time, dated, names, data: data as uPlot.AlignedData };
 }

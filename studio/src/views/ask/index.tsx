@@ -5,6 +5,7 @@ import type { ViewProps } from "..";
 import { theLive } from "../../wire/api";
 import { rowsOf } from "../../wire/frames";
 import { asRows, csv, download, TupleTable, type Row } from "../network/Monitor";
+import { Editor, useFunctions } from "../../parts/Editor";
 import { Plot } from "./Plot";
 
 const MOST = 20_000;
@@ -16,6 +17,7 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
   const [answer, setAnswer] = useState<Answer>(NONE);
   const close = useRef<(() => void) | null>(null);
   useEffect(() => () => close.current?.(), []);
+  const functions = useFunctions();
   const columns = network.arcs.find((arc) => arc.end === place)?.columns ?? {};
 
   const ask = () => {
@@ -25,6 +27,7 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
     let rows: Row[] = [];
     let number = 0;
     let due = false;
+    let dated = false;
     const show = (more: Partial<Answer>) => setAnswer((before) => ({ ...before, ...more, rows, number }));
     close.current = theLive().open(
       "rows",
@@ -38,13 +41,17 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
             number += more.length;
             rows = rows.length + more.length > MOST ? [...rows, ...more].slice(-MOST) : [...rows, ...more];
           }
+          if (outputs) {
+            const of = Object.values(outputs as Record<string, Record<string, string>>)[0] ?? {};
+            dated = Object.values(of).some((kind) => kind.startsWith("timestamp"));
+          }
           if (outputs) show({ columns: Object.keys(Object.values(outputs as Record<string, Record<string, string>>)[0] ?? {}), state: "live" });
           else if (ended !== undefined) show({ state: ended === "finished" ? "complete: the run is at its end" : `over: ${String(ended)}` });
           else if (through !== undefined || !due) {
             due = true;
             setTimeout(() => {
               due = false;
-              show(through !== undefined ? { through: String(through) } : {});
+              show(through !== undefined && Math.abs(Number(through)) < 4e18 ? { through: whenOf(String(through), dated) } : {});
             }, 100);
           }
         },
@@ -79,39 +86,34 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
           </label>
           <label>
             since
-            <input value={since} onChange={(event) => setSince(event.target.value)} placeholder="all that is kept, or '1 hour'" aria-label="Since" />
+            <input value={since} onChange={(event) => setSince(event.target.value)} placeholder="all that is kept" title="How far back: all that is kept, or a time such as 1 hour" aria-label="Since" />
           </label>
           <span className="grow" />
           <button className="primary">Attach</button>
           {answer.state === "live" && <button type="button" onClick={detach}>Detach</button>}
           <button type="button" disabled={!answer.rows.length} onClick={() => download(`${place}.csv`, csv(answer.columns, answer.rows))}>CSV</button>
         </div>
-        <textarea
-          className="mono"
-          rows={3}
-          value={query}
-          onChange={(event) => setQuery(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) ask();
-          }}
-          aria-label="SQL"
-          spellCheck={false}
-        />
+        <Editor sql label="SQL" value={query} onChange={setQuery} onSubmit={ask} columns={columns} functions={functions} places={subject.places} error={answer.error} />
         <p className="small">
           Columns of {place}: {Object.entries(columns).map(([name, kind]) => `${name} ${kind}`).join(", ") || "see the network"}. Ctrl Enter attaches. The query runs beside the run, which is not touched.
         </p>
       </form>
       <div className="answer">
         <p className="small" role="status" data-testid="answer-state">
-          {answer.state === "none" ? "No query is attached." : `${answer.state}${answer.through ? `, complete through ${answer.through}` : ""}`}
+          {answer.state === "none" ? "No query is attached." : `${answer.state}${answer.through && !answer.state.startsWith("complete") ? `, complete through ${answer.through}` : ""}`}
           {answer.number ? ` · ${answer.number.toLocaleString("en")} rows` : ""}
         </p>
         {answer.error && <pre className="error" role="alert">{answer.error}</pre>}
         {answer.rows.length > 1 && <Plot columns={answer.columns} rows={answer.rows} />}
-        {answer.columns.length > 0 && <TupleTable columns={answer.columns} rows={answer.rows} most={300} />}
+        {answer.columns.length > 0 && <TupleTable columns={answer.columns.filter((name) => name !== "sign" || answer.rows.some((row) => row.sign !== 1))} rows={answer.rows} most={300} />}
       </div>
     </div>
   );
+}
+
+/** The time through which an answer is complete, as its rows write it. */
+function whenOf(through: string, dated: boolean): string {
+  return dated ? new Date(Number(through) / 1000).toISOString().replace("T", " ").replace(/\.?0*Z$/, "") : through;
 }
 
 interface Answer {

@@ -12,7 +12,7 @@ interface Explained {
   answers: { kind: string; says: string; reasons: { rule: string; text: string }[] }[];
 }
 
-export function Card({ city, id, notices, onClose }: { city: City; id: Id; notices: string | null; onClose(): void }) {
+export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: Id; notices: string | null; onQuery(name: Id): void; onClose(): void }) {
   const [seen, setSeen] = useState<Sight | null>(null);
   const [quotes, setQuotes] = useState<Quote[]>([]);
   const [why, setWhy] = useState<{ time: number; said: Explained | null; error: string | null } | null>(null);
@@ -49,6 +49,7 @@ export function Card({ city, id, notices, onClose }: { city: City; id: Id; notic
   const place = seen && road ? placeOf(seen) : null;
   const alerted = typeof id === "number" ? city.alerts.get(id) : undefined;
   const latest = quotes[0];
+  const asked = seen && city.queries?.of(id);
   return (
     <section className="card" data-testid="card" aria-label={`Vehicle ${id}`}>
       <button className="quiet close" onClick={onClose} aria-label="Close">✕</button>
@@ -61,6 +62,12 @@ export function Card({ city, id, notices, onClose }: { city: City; id: Id; notic
         </p>
       )}
       {seen && !road && <p className="mono">{city.layer.x} {seen.x.toPrecision(7)}, {city.layer.y} {seen.y.toPrecision(7)}</p>}
+      {asked && (asked.holds.length > 0 || asked.follows.length > 0) && (
+        <p className="small">
+          {asked.follows.length > 0 && <>Followed by {asked.follows.slice(0, 8).map((name, place) => <span key={name}>{place ? ", " : ""}<button className="link" onClick={() => onQuery(name)}>{name}</button></span>)}. </>}
+          {asked.holds.length > 0 && <>In the answers of {asked.holds.slice(0, 12).map((name, place) => <span key={name}>{place ? ", " : ""}<button className="link" onClick={() => onQuery(name)}>{name}</button></span>)}{asked.holds.length > 12 ? ` and ${asked.holds.length - 12} more` : ""}.</>}
+        </p>
+      )}
       {alerted !== undefined && <p className="error">Alerted of an accident ahead at {clockText(alerted)}.</p>}
       {seen && place && (
         <p className="line">

@@ -141,6 +141,7 @@ describe("colours", () => {
 describe("layers", () => {
   const arc = (end: string, columns: Record<string, string>, more = {}) => ({ end, columns, time: "time", key: [], signed: false, ...more });
   const network = {
+    boxes: [],
     arcs: [
       arc("kept_reports", Object.fromEntries(["time", "vid", "speed", "xway", "lane", "dir", "seg", "pos"].map((name) => [name, "int32"]))),
       arc("kept_alerts", { time: "int32", vid: "int64", xway: "int32", seg: "int8", dir: "int8" }),
@@ -156,6 +157,13 @@ describe("layers", () => {
     expect(found).toEqual([["kept_reports", "road", "vid", false], ["robots", "plane", "robot", false], ["ships", "plane", "name", true]]);
     expect(pointWith(network, places, ["vid", "xway", "dir", "seg"], ["pos"])).toBe("kept_alerts");
     expect(pointWith(network, places, ["toll"])).toBeNull();
+  });
+
+  it("count time and space as the box of moving queries does", () => {
+    const box = { name: "moving", kind: "moving_queries", arguments: { ticks: "10", lonlat: "True" } };
+    const moving = { boxes: [box], arcs: [arc("kept_objects", { t: "int64", object: "int64", x: "float64", y: "float64" }, { time: "t" })] } as unknown as NetworkFacts;
+    expect(layersOf(moving, ["kept_objects"])).toMatchObject([{ id: "object", ticks: 10, lonlat: true }]);
+    expect(throughOf("50", false, 10)).toBe(5);
   });
 
   it("have times in seconds, whatever they are", () => {

@@ -5,6 +5,7 @@ import { rowsOf, type Frame, type Rows } from "../../wire/frames";
 import { Clock } from "./clock";
 import { ALERTED, Fleet, MOVES, STANDS, type Id, type Kind } from "./fleet";
 import { secondsOf, throughOf, type Layer } from "./layers";
+import { Queries, type Cache } from "./queries";
 import { FEET_A_SECOND, laneY, Roads, SEGMENT, speedOf, STRIP, type Segment } from "./road";
 
 /** Every vehicle reports within so many seconds. */
@@ -17,6 +18,9 @@ const JUMP_FEET = 3000;
 export interface Points {
   notices: string | null;
   alerts: string | null;
+  /** Moving queries, and the changes of their answers. */
+  queries: string | null;
+  updates: string | null;
 }
 
 export class City {
@@ -25,6 +29,7 @@ export class City {
   clock = new Clock();
   /** Whom a vehicle was alerted of, and when. */
   alerts = new Map<number, number>();
+  queries: Queries | null = null;
   bounds: { left: number; right: number; bottom: number; top: number } | null = null;
   error: string | null = null;
   /** It counts how often something came. */
@@ -34,7 +39,12 @@ export class City {
   private closes: (() => void)[] = [];
 
   /** `at`: stay at this time of the stream; null follows the run. */
-  constructor(readonly layer: Layer, points: Points, readonly at: number | null) {
+  constructor(readonly layer: Layer, points: Points, readonly at: number | null, cache: Cache = { share: 1, step: null }) {
+    if (points.queries) {
+      const queries = (this.queries = new Queries(layer.lonlat, cache));
+      this.open(points.queries, null, null, (rows) => queries.asked(rows, layer.time, layer.ticks));
+      if (points.updates) this.open(points.updates, null, null, (rows) => queries.changed(rows, layer.time, layer.id, layer.ticks, at === null ? this.history : Infinity, performance.now() / 1000));
+    }
     this.open(layer.point, REPORTS, layer.id, (rows) => this.seen(rows));
     if (points.notices) this.open(points.notices, ANSWERS, null, (rows) => this.noticed(rows));
     if (points.alerts) this.open(points.alerts, ANSWERS, null, (rows) => this.alerted(rows));
@@ -54,16 +64,16 @@ export class City {
     return slot === undefined ? null : placeOf(this.fleet.sight(slot));
   }
 
-  private open(point: string, seconds: number, newest: string | null, take: (rows: Rows) => void) {
-    const unit = (time: number) => String(Math.round(this.layer.dated ? time * 1e6 : time));
-    const since = this.at === null ? `${seconds} seconds` : unit(this.at - seconds);
+  private open(point: string, seconds: number | null, newest: string | null, take: (rows: Rows) => void) {
+    const unit = (time: number) => String(Math.round(time * (this.layer.dated ? 1e6 : this.layer.ticks)));
+    const since = seconds === null ? "" : this.at === null ? `${seconds * this.layer.ticks} seconds` : unit(this.at - seconds);
     const asked = { place: point, since, up_to: this.at === null ? "" : unit(this.at), newest: newest ?? "" };
     const frame = (frame: Frame) => {
       const rows = rowsOf(frame);
       if (rows) take(rows);
-      else if (newest && typeof frame.header.history === "string") this.history = throughOf(frame.header.history, this.layer.dated) ?? Infinity;
+      else if (newest && typeof frame.header.history === "string") this.history = throughOf(frame.header.history, this.layer.dated, this.layer.ticks) ?? Infinity;
       else if (newest && typeof frame.header.through === "string") {
-        const through = throughOf(frame.header.through, this.layer.dated);
+        const through = throughOf(frame.header.through, this.layer.dated, this.layer.ticks);
         if (through !== null) this.tick(through);
       }
       this.version++;
@@ -84,7 +94,7 @@ export class City {
     let newest = -Infinity;
     for (let row = 0; row < rows.height; row++) {
       const id = rows.value(layer.id, row) as Id;
-      const time = secondsOf(rows.value(layer.time, row));
+      const time = secondsOf(rows.value(layer.time, row)) / layer.ticks;
       newest = Math.max(newest, time);
       if (layer.kind === "road") this.report(id as number, time, rows, row);
       else this.placed(id, time, Number(rows.value(layer.x, row)), Number(rows.value(layer.y, row)));

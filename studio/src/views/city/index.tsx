@@ -8,8 +8,10 @@ import { Card } from "./Card";
 import { colourOf, css, LAV, TOLL, valuesOf, type Rgb, type Scale } from "./colours";
 import { City } from "./feed";
 import type { Id } from "./fleet";
-import { layersOf, pointWith, type Layer } from "./layers";
+import { layersOf, movingBox, pointWith, type Layer } from "./layers";
 import { inkOf, paintMarks, paintRoads } from "./paint";
+import { paintQueries } from "./paintQueries";
+import type { Flash } from "./queries";
 import { Points, type Look, type Place } from "./points";
 import { clockText, directionName, LANES, LENGTH, SEGMENT, STRIP, type Accident } from "./road";
 
@@ -26,25 +28,28 @@ interface Facts {
   size: number;
   speed: number;
   accidents: Accident[];
+  queries: number;
+  flashes: Flash[];
   error: string | null;
 }
 
 function Shown({ network, subject, address, go, run, layers, layer }: ViewProps & { run: RunStore; layers: Layer[]; layer: Layer }) {
   const state = useRun(run);
   const moment = useMoment(state, address);
-  const at = moment.live ? null : timeOf(state.steps.slice(0, Math.max(1, moment.end)));
+  const streamTime = moment.live ? null : timeOf(state.steps.slice(0, Math.max(1, moment.end)));
+  const at = streamTime === null ? null : streamTime / layer.ticks;
   const known = moment.live || at !== null;
   const points = useMemo(
-    () => (layer.kind === "road" ? { notices: pointWith(network, subject.places, ["vid", "lav", "toll"]), alerts: pointWith(network, subject.places, ["vid", "xway", "dir", "seg"], ["pos"]) } : { notices: null, alerts: null }),
+    () => (layer.kind === "road" ? { notices: pointWith(network, subject.places, ["vid", "lav", "toll"]), alerts: pointWith(network, subject.places, ["vid", "xway", "dir", "seg"], ["pos"]), queries: null, updates: null } : { notices: null, alerts: null, queries: pointWith(network, subject.places, ["query", "kind", "focal", "x1", "y1"]), updates: pointWith(network, subject.places, ["query", "sign", layer.id]) }),
     [network, subject.places, layer],
   );
   const [city, setCity] = useState<City | null>(null);
   useEffect(() => {
     if (!known) return;
-    const made = new City(layer, points, at);
+    const made = new City(layer, points, at, cacheOf(movingBox(network)));
     setCity(made);
     return () => made.close();
-  }, [layer, points, at, known]);
+  }, [layer, points, at, known, network]);
   const lav = address.values.colour !== "toll";
   const scale = lav ? LAV : TOLL;
   const chosen = address.values.vehicle;
@@ -56,13 +61,14 @@ function Shown({ network, subject, address, go, run, layers, layer }: ViewProps 
   };
   return (
     <div className="network city">
-      {city && <Sheet city={city} scale={scale} lav={lav} chosen={chosen} choose={choose} view={view} onFacts={setFacts} />}
+      {city && <Sheet city={city} scale={scale} lav={lav} chosen={chosen} query={address.values.query} choose={choose} view={view} onFacts={setFacts} />}
       <aside className="panel" aria-label="The city">
         <div className="kicker">{at === null ? "Now" : "At the slider's moment"}</div>
         <h2 data-testid="city-time">{facts ? (layer.dated ? new Date(facts.now * 1000).toLocaleString("en-GB") : clockText(facts.now)) : "…"}</h2>
         <dl className="figures">
           <div><dt>{layer.kind === "road" ? "Vehicles" : "Objects"}</dt><dd data-testid="city-size">{facts ? facts.size.toLocaleString("en") : "…"}</dd></div>
-          <div><dt>Accidents</dt><dd>{facts?.accidents.length ?? "…"}</dd></div>
+          {layer.kind === "road" && <div><dt>Accidents</dt><dd>{facts?.accidents.length ?? "…"}</dd></div>}
+          {points.queries && <div><dt>Queries</dt><dd data-testid="city-queries">{facts ? facts.queries.toLocaleString("en") : "…"}</dd></div>}
           <div><dt>Speed</dt><dd>{facts && at === null && state.status?.state === "running" ? `× ${facts.speed.toFixed(1)}` : "still"}</dd></div>
         </dl>
         {facts?.error && <p className="error" role="alert">{facts.error}</p>}
@@ -75,7 +81,8 @@ function Shown({ network, subject, address, go, run, layers, layer }: ViewProps 
           </label>
         )}
         <Find onFind={(id) => choose(id)} />
-        {city && chosen && <Card key={chosen} city={city} id={idOf(city, chosen)} notices={points.notices} onClose={() => choose(null)} />}
+        {city && chosen && <Card key={chosen} city={city} id={idOf(city, chosen)} notices={points.notices} onQuery={(name) => go({ query: String(name) })} onClose={() => choose(null)} />}
+        {points.queries && <Changes facts={facts} go={go} chosen={address.values.query} find={choose} />}
         {layer.kind === "road" && (
           <>
             <h3>Segments by</h3>
@@ -103,6 +110,36 @@ function Shown({ network, subject, address, go, run, layers, layer }: ViewProps 
       </aside>
     </div>
   );
+}
+
+/** What the run's moving queries say: the last changes of their answers, and how they are drawn. */
+function Changes({ facts, go, chosen, find }: { facts: Facts | null; go: ViewProps["go"]; chosen: string | undefined; find(id: Id): void }) {
+  return (
+    <section data-testid="changes">
+      <h3>Moving queries</h3>
+      <div className="keys small">
+        <span>▭ range</span><span>⁕ nearest</span><span><b className="joins">+</b> joins</span><span><b className="leaves">−</b> leaves</span>
+      </div>
+      {chosen !== undefined && <p className="small">Query <b>{chosen}</b> is marked. <button className="link" onClick={() => go({ query: null })}>No longer</button></p>}
+      <ul className="changes">
+        {facts?.flashes.map((one, place) => (
+          <li key={place}>
+            <b className={one.joined ? "joins" : "leaves"}>{one.joined ? "+" : "−"}</b>
+            <button className="link" onClick={() => find(one.object)}>{one.object}</button> {one.joined ? "joins" : "leaves"}{" "}
+            <button className="link" onClick={() => go({ query: String(one.query) })}>{one.query}</button>
+            <span className="small"> at {clockText(one.time)}</span>
+          </li>
+        ))}
+      </ul>
+      {facts && !facts.flashes.length && <p className="small">No answer has changed since the page was opened.</p>}
+    </section>
+  );
+}
+
+/** The cache of the moving queries, from the arguments of their box. */
+function cacheOf(said: Record<string, string> | null): { share: number; step: number | null } {
+  const step = Number(said?.longest_step);
+  return { share: Number(said?.cache ?? 100) / 100, step: step > 0 ? step : null };
 }
 
 function idOf(city: City, text: string): Id {
@@ -182,6 +219,8 @@ interface SheetProps {
   scale: Scale;
   lav: boolean;
   chosen: string | undefined;
+  /** The moving query that is marked. */
+  query: string | undefined;
   choose(id: Id | null): void;
   view: { current: Eye };
   onFacts(facts: Facts): void;
@@ -189,7 +228,7 @@ interface SheetProps {
 
 const FACTS_SECONDS = 0.5;
 
-function Sheet({ city, scale, lav, chosen, choose, view, onFacts }: SheetProps) {
+function Sheet({ city, scale, lav, chosen, query, choose, view, onFacts }: SheetProps) {
   const holder = useRef<HTMLDivElement>(null);
   const shown = useRef<{ place: Place; now: number } | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -227,7 +266,7 @@ function Sheet({ city, scale, lav, chosen, choose, view, onFacts }: SheetProps) 
         said = wall;
         painted = "";
         ink = inkOf(element);
-        onFacts({ now, size: city.fleet.size, speed: city.clock.speed, accidents: city.roads.accidents(now), error: city.error });
+        onFacts({ now, size: city.fleet.size, speed: city.clock.speed, accidents: city.roads.accidents(now), queries: city.queries?.standing.size ?? 0, flashes: city.queries?.flashes.slice(-10).reverse() ?? [], error: city.error });
       }
       const key = `${place.left} ${place.top} ${place.scaleX} ${place.scaleY}`;
       if (painted !== key) {
@@ -239,12 +278,13 @@ function Sheet({ city, scale, lav, chosen, choose, view, onFacts }: SheetProps) 
       points.draw(city.fleet, now, place, ratio, lookOf(city, view.current.zoom), [rgb(ink.ink), rgb(ink.bad), [204, 121, 167]]);
       marks.setTransform(ratio, 0, 0, ratio, 0, 0);
       paintMarks(marks, city, now, place, width, height, chosen === undefined ? undefined : city.fleet.slot(idOf(city, chosen)), ink);
+      paintQueries(marks, city, now, wall, place, width, height, query, ink);
       element.dataset.frame = (performance.now() - begun).toFixed(2);
       request = requestAnimationFrame(draw);
     };
     request = requestAnimationFrame(draw);
     return () => cancelAnimationFrame(request);
-  }, [city, scale, lav, chosen, view, onFacts]);
+  }, [city, scale, lav, chosen, query, view, onFacts]);
 
   const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
   const under = (event: { clientX: number; clientY: number }): [number, number] => {
@@ -335,15 +375,17 @@ export function placeFor(city: City, { centre, zoom }: Eye, width: number, whole
   const height = whole - FOOT;
   if (city.layer.kind === "plane") {
     const { left, right, bottom, top } = city.bounds ?? { left: 0, right: 1, bottom: 0, top: 1 };
-    const scale = zoom * Math.min((width - 2 * MARGIN) / (right - left || 1), (height - 2 * MARGIN) / (top - bottom || 1));
     const [x, y] = centre ?? [(left + right) / 2, (bottom + top) / 2];
-    return { left: x - width / 2 / scale, top: y + height / 2 / scale, scaleX: scale, scaleY: -scale };
+    // A degree of longitude is shorter the farther it is from the equator.
+    const narrow = city.layer.lonlat ? Math.max(0.01, Math.cos((((bottom + top) / 2) * Math.PI) / 180)) : 1;
+    const scale = zoom * Math.min((width - 2 * MARGIN) / ((right - left) * narrow || 1), (height - 2 * MARGIN) / (top - bottom || 1));
+    return { left: x - width / 2 / (scale * narrow), top: y + height / 2 / scale, scaleX: scale * narrow, scaleY: -scale };
   }
   const xways = [...city.roads.xways];
   const [first, last] = xways.length ? [Math.min(...xways), Math.max(...xways)] : [0, 0];
   const rows = (last - first) * STRIP + LANES + 4;
   const scaleX = (zoom * (width - 2 * MARGIN)) / LENGTH;
-  const scaleY = Math.min(20, Math.max(4, height / rows));
+  const scaleY = Math.min(36, Math.max(4, height / rows));
   const fits = rows * scaleY <= height;
   const [x, y] = centre ?? [LENGTH / 2, first * STRIP - 2 + height / 2 / scaleY];
   const middle = first * STRIP - 2 + rows / 2;

@@ -13,6 +13,10 @@ export interface Layer {
   time: string;
   /** Whether times are dates, not numbers. */
   dated: boolean;
+  /** How many units of a time that is a number are a second. */
+  ticks: number;
+  /** Whether x and y are degrees. */
+  lonlat: boolean;
 }
 
 const ROAD = ["vid", "speed", "xway", "lane", "dir", "pos"];
@@ -21,6 +25,7 @@ const IDS = ["vid", "id", "vehicle", "vehicle_id", "object", "object_id", "oid",
 
 export function layersOf(network: NetworkFacts, places: readonly string[]): Layer[] {
   const layers: Layer[] = [];
+  const moving = movingBox(network);
   for (const point of places) {
     const arc = network.arcs.find((one) => one.end === point);
     if (!arc || arc.signed) continue;
@@ -28,10 +33,15 @@ export function layersOf(network: NetworkFacts, places: readonly string[]): Laye
     const dated = !/^(int|float|double)/.test(arc.columns[arc.time] ?? "");
     const where = PLACES.find(([x, y]) => has(x) && has(y));
     const id = IDS.find(has) ?? arc.key[0];
-    if (ROAD.every(has)) layers.push({ point, kind: "road", id: "vid", x: "pos", y: "lane", time: arc.time, dated });
-    else if (where && id) layers.push({ point, kind: "plane", id, x: where[0], y: where[1], time: arc.time, dated });
+    if (ROAD.every(has)) layers.push({ point, kind: "road", id: "vid", x: "pos", y: "lane", time: arc.time, dated, ticks: 1, lonlat: false });
+    else if (where && id) layers.push({ point, kind: "plane", id, x: where[0], y: where[1], time: arc.time, dated, ticks: Number(moving?.ticks ?? 1) || 1, lonlat: where[0] !== "x" || moving?.lonlat === "True" });
   }
   return layers;
+}
+
+/** The arguments of the box of moving queries, if there is one. */
+export function movingBox(network: NetworkFacts): Record<string, string> | null {
+  return (network.boxes.find((box) => box.kind === "moving_queries")?.arguments as Record<string, string> | undefined) ?? null;
 }
 
 /** A point with these columns; the answers of Linear Road are found so, whatever their points are called. */
@@ -49,7 +59,7 @@ export function secondsOf(value: unknown): number {
 }
 
 /** A time through which a stream is complete, in seconds; null at its end or beginning. */
-export function throughOf(text: string, dated: boolean): number | null {
-  const time = dated ? Number(text) / 1e6 : Number(text);
+export function throughOf(text: string, dated: boolean, ticks = 1): number | null {
+  const time = Number(text) / (dated ? 1e6 : ticks);
   return Math.abs(Number(text)) > 4e18 ? null : time;
 }

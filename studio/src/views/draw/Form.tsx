@@ -1,7 +1,8 @@
 // The arguments of the box that is chosen, with what is wrong beside them.
 
 import { useEffect, useState } from "react";
-import { asText, connect, fromText, isGraph, isValues, portOf, removeBox, renameBox, setArgument, type Checked, type Draft, type DraftBox, type Kind, type Parameter } from "./draft";
+import { asText, connect, fromText, isCode, isGraph, isValues, portOf, removeBox, renameBox, setArgument, type Checked, type Draft, type DraftBox, type Kind, type Parameter } from "./draft";
+import { Editor, useFunctions } from "../../parts/Editor";
 import { GraphEdit } from "./GraphEdit";
 
 interface Props {
@@ -17,6 +18,7 @@ export function Form({ draft, box, kind, checked, onChange, outputs }: Props) {
   const columns = checked?.columns?.[box.name] ?? [];
   const error = checked?.errors[box.name];
   const inputs = portsIn(kind, box);
+  const known = Object.fromEntries(columns.map((name) => [name, ""]));
   return (
     <article data-testid="form">
       <p className="kicker">{box.kind.replaceAll("_", " ")}</p>
@@ -37,7 +39,6 @@ export function Form({ draft, box, kind, checked, onChange, outputs }: Props) {
           </label>
         );
       })}
-      <datalist id="columns">{columns.map((name) => <option key={name} value={name} />)}</datalist>
       {columns.length > 0 && <p className="small">Columns that come: <code>{columns.join(", ")}</code></p>}
       {(kind?.parameters ?? []).map((parameter) =>
         isGraph(parameter) && parameter.name === "delay" ? (
@@ -45,6 +46,11 @@ export function Form({ draft, box, kind, checked, onChange, outputs }: Props) {
             <span title={parameter.about}>delay</span>
             <GraphEdit label="What an answer is worth by its delay" points={(box.delay as [number, number][] | undefined) ?? []} onChange={(points) => onChange(setArgument(draft, box.name, "delay", points))} />
           </div>
+        ) : parameter.type.startsWith("bool") ? (
+          <label key={parameter.name} className="field" title={parameter.about}>
+            <span>{parameter.name}</span>
+            <input type="checkbox" checked={Boolean(box[parameter.name] ?? parameter.default)} onChange={(event) => onChange(setArgument(draft, box.name, parameter.name, event.target.checked))} />
+          </label>
         ) : (
           <Field
             key={`${box.name}.${parameter.name}`}
@@ -52,6 +58,9 @@ export function Form({ draft, box, kind, checked, onChange, outputs }: Props) {
             about={parameter.about}
             needed={parameter.needed}
             tall={isValues(parameter)}
+            code={isCode(parameter)}
+            columns={known}
+            error={error}
             placeholder={placeholder(parameter)}
             value={asText(parameter, box[parameter.name])}
             onChange={(text) => onChange(setArgument(draft, box.name, parameter.name, fromText(parameter, text)))}
@@ -76,11 +85,14 @@ interface FieldProps {
   about?: string;
   needed?: boolean;
   tall?: boolean;
+  code?: boolean;
+  columns?: Record<string, string>;
+  error?: string | undefined;
   placeholder?: string;
   onChange(text: string): void;
 }
 
-function Field({ label, value, about, needed, tall, placeholder, onChange }: FieldProps) {
+function Field({ label, value, about, needed, tall, code, columns, error, placeholder, onChange }: FieldProps) {
   // What is typed stays as it is typed; only its meaning goes into the draft.
   const [text, setText] = useState(value);
   const [own, setOwn] = useState(value);
@@ -94,15 +106,20 @@ function Field({ label, value, about, needed, tall, placeholder, onChange }: Fie
     setText(typed);
     onChange(typed);
   };
+  const functions = useFunctions();
+  if (code) {
+    return (
+      <div className="field" title={about}>
+        <span>{label}{needed ? " *" : ""}</span>
+        <Editor label={label} one={!tall} rows={3} value={text} onChange={change} columns={columns ?? {}} functions={functions} error={error ?? null} placeholder={placeholder ?? ""} />
+      </div>
+    );
+  }
   const common = { className: "mono", value: text, placeholder, spellCheck: false, "aria-label": label, title: about };
   return (
     <label className="field">
       <span>{label}{needed ? " *" : ""}</span>
-      {tall ? (
-        <textarea rows={3} {...common} onChange={(event) => change(event.target.value)} />
-      ) : (
-        <input list="columns" {...common} onChange={(event) => change(event.target.value)} />
-      )}
+      <input {...common} onChange={(event) => change(event.target.value)} />
     </label>
   );
 }

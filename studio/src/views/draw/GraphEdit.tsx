@@ -7,12 +7,15 @@ type Points = [number, number][];
 const WIDTH = 300;
 const HEIGHT = 110;
 const PAD = 10;
+/** Room for the numbers beside and below. */
+const LEFT = 22;
+const FOOT = 12;
 
 export function GraphEdit({ points, onChange, label }: { points: Points; onChange(points: Points): void; label: string }) {
   const held = useRef<number | null>(null);
   const far = Math.max(1, ...points.map(([x]) => x)) * 1.3;
-  const x = (value: number) => PAD + (value / far) * (WIDTH - 2 * PAD);
-  const y = (value: number) => HEIGHT - PAD - value * (HEIGHT - 2 * PAD);
+  const x = (value: number) => LEFT + (value / far) * (WIDTH - LEFT - PAD);
+  const y = (value: number) => HEIGHT - PAD - FOOT - value * (HEIGHT - 2 * PAD - FOOT);
   const move = (place: number, to: [number, number]) => {
     const low = place > 0 ? points[place - 1]![0] + far / 200 : 0;
     const high = place + 1 < points.length ? points[place + 1]![0] - far / 200 : Infinity;
@@ -34,11 +37,13 @@ export function GraphEdit({ points, onChange, label }: { points: Points; onChang
         const box = event.currentTarget.getBoundingClientRect();
         const px = ((event.clientX - box.left) / box.width) * WIDTH;
         const py = ((event.clientY - box.top) / box.height) * HEIGHT;
-        move(held.current, [((px - PAD) / (WIDTH - 2 * PAD)) * far, (HEIGHT - PAD - py) / (HEIGHT - 2 * PAD)]);
+        move(held.current, [((px - LEFT) / (WIDTH - LEFT - PAD)) * far, (HEIGHT - PAD - FOOT - py) / (HEIGHT - 2 * PAD - FOOT)]);
       }}
       onPointerUp={() => (held.current = null)}
     >
-      <line x1={PAD} x2={WIDTH - PAD} y1={y(0)} y2={y(0)} className="axis" />
+      <line x1={LEFT} x2={WIDTH - PAD} y1={y(0)} y2={y(0)} className="axis" />
+      {[0, 1].map((worth) => <text key={worth} x={LEFT - 8} y={y(worth) + 3} textAnchor="end">{worth}</text>)}
+      {points.map(([a], place) => <text key={place} x={x(a)} y={HEIGHT - 4} textAnchor="middle">{a} s</text>)}
       <polyline points={all.map(([a, b]) => `${x(a)},${y(b)}`).join(" ")} className="curve" />
       {points.map(([a, b], place) => (
         <circle

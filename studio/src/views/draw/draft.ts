@@ -142,6 +142,11 @@ export function isValues(parameter: Parameter): boolean {
   return parameter.name === "values" || (parameter.name === "columns" && !parameter.type.startsWith("tuple[str"));
 }
 
+/** Whether columns stand in it: an expression, some, or names of columns. */
+export function isCode(parameter: Parameter): boolean {
+  return isValues(parameter) || (/\bstr\b|Expression/.test(parameter.type) && !/Schema|Duration|bool|\bint\b|\bfloat\b|Literal/.test(parameter.type) && parameter.name !== "name");
+}
+
 export function isGraph(parameter: Parameter): boolean {
   return parameter.type.includes("Graph");
 }

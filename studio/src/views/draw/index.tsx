@@ -1,6 +1,6 @@
 // Drawing: boxes from a palette, typed connections, errors in place, run on a sample, saved as Python or JSON.
 
-import { Background, BackgroundVariant, Controls, Handle, Position, ReactFlow, type Connection, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import { Background, BackgroundVariant, Controls, Handle, Position, ReactFlow, useStore, type Connection, type Edge, type Node, type NodeProps } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { memo, useEffect, useMemo, useState } from "react";
 import type { ViewProps } from "..";
@@ -185,12 +185,13 @@ function DraftCanvas({ draft, kindOf, checked, changed, chosen, onChoose, onConn
 }
 
 function DraftNode({ data }: NodeProps<Node<NodeData>>) {
+  const far = useStore((store) => store.transform[2] < 0.62);
   const place = (number: number, all: string[]) => ({ top: `${(100 * (number + 1)) / (all.length + 1)}%` });
   return (
-    <div className={`box drawn${data.chosen ? " chosen" : ""}${data.error ? " wrong" : ""}`}>
+    <div className={`box drawn${far ? " far" : ""}${data.chosen ? " chosen" : ""}${data.error ? " wrong" : ""}`}>
       {data.inputs.map((port, number) => <Handle key={port} id={port} type="target" position={Position.Left} style={place(number, data.inputs)} title={port} />)}
       <div className="title">{data.title}</div>
-      <div className="row"><span className="kind">{data.kind}</span><span className="small">{data.error ? "to fix" : data.change}</span></div>
+      {!far && <div className="row"><span className="kind">{data.kind}</span><span className="small">{data.error ? "to fix" : data.change}</span></div>}
       {data.outputs.map((port, number) => <Handle key={port} id={port} type="source" position={Position.Right} style={place(number, data.outputs)} title={port} />)}
     </div>
   );

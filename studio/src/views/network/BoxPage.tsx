@@ -1,4 +1,4 @@
-import { bytes, count, percent } from "../../figures/steps";
+import { bytes, count, percent, seconds } from "../../figures/steps";
 import type { BoxFacts } from "../../wire/api";
 import type { ShownProps } from ".";
 import { GraphPlot } from "./GraphPlot";
@@ -11,6 +11,8 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
   const leaving = network.arcs.filter((arc) => arc.begin === box.name);
   const level = state?.steps[moment ? moment.end - 1 : 0]?.slots.filter(([at]) => at === superbox?.level);
   const output = state?.status?.window.outputs?.[box.name];
+  const delay = window?.delays[box.name];
+  const source = window?.sources[box.name];
   return (
     <article data-testid="box-page">
       <p className="kicker">{box.kind.replaceAll("_", " ")}</p>
@@ -18,12 +20,20 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
       <p>{box.summary}</p>
       {own && window && (
         <dl className="figures">
-          <div><dt>in</dt><dd>{count(own.in / window.span)}/s</dd></div>
-          <div><dt>out</dt><dd>{count(own.out / window.span)}/s</dd></div>
-          <div><dt>out for each in</dt><dd>{own.in ? (own.out / own.in).toPrecision(3) : "–"}</dd></div>
-          <div><dt>a tuple costs</dt><dd>{own.in ? `${((1e6 * own.seconds) / own.in).toPrecision(3)} µs` : "–"}</dd></div>
-          <div><dt>of a step</dt><dd>{percent(own.pressure)}</dd></div>
-          <div><dt>busiest slot</dt><dd>{own.skew ? `${own.skew.toFixed(2)}× mean` : "–"}</dd></div>
+          {coming.length > 0 && <div><dt>in</dt><dd>{count(own.in / window.span)}/s</dd></div>}
+          {box.outputs.length > 0 && <div><dt>out</dt><dd>{count(own.out / window.span)}/s</dd></div>}
+          {coming.length > 0 && box.outputs.length > 0 && (
+            <>
+              <div><dt>out for each in</dt><dd>{own.in ? rounded(own.out / own.in) : "–"}</dd></div>
+              <div><dt>a tuple costs</dt><dd>{own.in ? `${rounded((1e6 * own.seconds) / own.in)} µs` : "–"}</dd></div>
+              <div><dt>of a step</dt><dd>{percent(own.pressure)}</dd></div>
+              <div><dt>busiest slot</dt><dd>{own.skew ? `${own.skew.toFixed(2)}× mean` : "–"}</dd></div>
+            </>
+          )}
+          {delay && <div><dt>delay p50</dt><dd>{seconds(delay.p50)}</dd></div>}
+          {delay && <div><dt>delay p99</dt><dd>{seconds(delay.p99)}</dd></div>}
+          {source && <div><dt>waits to be read</dt><dd>{source.waiting === null ? "–" : count(source.waiting)}</dd></div>}
+          {source?.share != null && <div><dt>read so far</dt><dd>{percent(source.share)}</dd></div>}
         </dl>
       )}
       {box.graphs?.delay && box.graphs.delay.length > 0 && (
@@ -83,6 +93,11 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
       )}
     </article>
   );
+}
+
+/** Three digits, and never an exponent where a plain number can be read. */
+function rounded(value: number): string {
+  return Math.abs(value) >= 1000 ? count(value) : String(Number(value.toPrecision(3)));
 }
 
 export function Columns({ columns, time, keys }: { columns: Record<string, string>; time: string; keys: string[] }) {

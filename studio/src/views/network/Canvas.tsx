@@ -234,9 +234,9 @@ function boxData(
 
 function BoxNode({ data }: NodeProps<Node<BoxData>>) {
   // The closer one is, the more is shown.
-  const near = useStore((store) => store.transform[2] > 0.42);
+  const near = useStore((store) => store.transform[2] > 0.62);
   return (
-    <div className={`box shape-${data.shape} level-${data.level % 6}${data.chosen ? " chosen" : ""}`} title={data.place}>
+    <div className={`box shape-${data.shape} level-${data.level % 6}${data.chosen ? " chosen" : ""}${near ? "" : " far"}`} title={near ? data.place : `${data.title}: ${data.kind}${data.rate !== null ? `, ${count(data.rate)}/s` : ""}`}>
       <Handle type="target" position={Position.Left} />
       <div className="title">{data.title}</div>
       {near && (

@@ -2,7 +2,8 @@
 
 import { useEffect, useRef, useState } from "react";
 import { rowsOf } from "../../wire/frames";
-import { post, theLive, type ArcFacts } from "../../wire/api";
+import { blob, post, theLive, type ArcFacts } from "../../wire/api";
+import { Editor, useFunctions } from "../../parts/Editor";
 import { Trace } from "./Trace";
 import { Why } from "./Why";
 
@@ -76,8 +77,20 @@ export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active:
     setBreaking(() => close);
   };
 
+  const filter = () => {
+    setRows([]);
+    setPassed(0);
+    waiting.current = [];
+    setAsked(where);
+  };
+  const functions = useFunctions();
   const columns = Object.keys(arc.columns);
   const save = () => download(`${arc.begin}-${arc.end}.csv`, csv(columns, rows));
+  const saveParquet = () =>
+    blob("sample/parquet", { arc: arc.name, rows }).then(
+      (file) => download(`${arc.begin}-${arc.end}.parquet`, file),
+      (mistake: Error) => setMessage(mistake.message),
+    );
   const saveTest = () =>
     post<{ text: string }>("sample/test", { arc: arc.name, rows }).then(
       ({ text }) => download(`test_${arc.begin}_${arc.end}.py`.replace(/[^\w.]/g, "_"), text),
@@ -90,23 +103,25 @@ export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active:
         className="line"
         onSubmit={(event) => {
           event.preventDefault();
-          setRows([]);
-          setPassed(0);
-          waiting.current = [];
-          setAsked(where);
+          filter();
         }}
       >
-        <input className="mono" value={where} onChange={(event) => setWhere(event.target.value)} placeholder={`only where… e.g. ${columns[columns.length - 1]} > 0`} aria-label="Only tuples for which this is true" disabled={!active} />
-        <button disabled={!active}>Filter</button>
+        {active ? (
+          <Editor one label="Only tuples for which this is true" value={where} onChange={setWhere} onSubmit={filter} columns={arc.columns} functions={functions} error={message} placeholder={`only where… e.g. ${columns[columns.length - 1]} > 0`} />
+        ) : (
+          <p className="small">The run is over: nothing passes here any more. What its connection points keep can be asked under Ask.</p>
+        )}
+        {active && <button>Filter</button>}
       </form>
       <div className="line">
-        <button onClick={() => setPaused(!paused)} aria-pressed={paused} disabled={!active}>{paused ? "Go on" : "Hold the table"}</button>
+        <button onClick={() => setPaused(!paused)} aria-pressed={paused} disabled={!active} title="Let the table stand still; the run goes on">{paused ? "Go on" : "Hold the table"}</button>
         {breaking ? (
           <button onClick={() => { breaking(); setBreaking(null); setMessage(null); }}>Let it run</button>
         ) : (
           <button onClick={breakAt} disabled={!active} title="Stop the run behind the train in which such a tuple passes">Break here</button>
         )}
         <button onClick={save} disabled={!rows.length}>CSV</button>
+        <button onClick={saveParquet} disabled={!rows.length}>Parquet</button>
         <button onClick={saveTest} disabled={!rows.length} title="A pytest file: these tuples, and what comes of them">As a test</button>
         <button onClick={() => setTyped(JSON.stringify(rows[rows.length - 1] ?? Object.fromEntries(columns.map((name) => [name, 0]))))}>Try a tuple</button>
       </div>
@@ -153,9 +168,9 @@ export function csv(columns: string[], rows: Row[]): string {
   return [columns, ...rows.map((row) => columns.map((name) => row[name]))].map((line) => line.map(cell).join(",")).join("\n") + "\n";
 }
 
-export function download(name: string, text: string) {
+export function download(name: string, file: string | Blob) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.href = URL.createObjectURL(typeof file === "string" ? new Blob([file], { type: "text/plain" }) : file);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);

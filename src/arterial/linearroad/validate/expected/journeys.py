@@ -7,6 +7,7 @@ walk through them side by side, a segment a step.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,7 @@ SECONDS_A_MILE_AT_1_MPH = 3600
 NO_HISTORY = -1
 # Sums of exact quotients may miss a minute or a half by a rounding error.
 _HAIR = 1e-9
+Place = TypeVar("Place", int, Ints)
 
 
 class Means:
@@ -38,7 +40,7 @@ class Means:
         )
         good = (day >= 1) & (day <= HISTORY_DAYS) & (minute >= 1) & (minute <= MINUTES_A_DAY)
         good &= (seg >= 0) & (seg < SEGMENTS) & ((direction == EAST) | (direction == WEST))
-        cell = _cell(direction, seg, (day - 1) % WEEKDAYS, minute - 1)[good]
+        cell = cell_of(direction, seg, (day - 1) % WEEKDAYS, minute - 1)[good]
         moving = (lav > 0)[good]
         np.add.at(self.rows, cell, 1)
         np.add.at(self.cars, cell, cnt[good])
@@ -71,7 +73,7 @@ def journeys(requests: pl.DataFrame, means: Means | None, profile: Profile) -> p
         if profile.travel_over_midnight == "same_weekday":
             days = np.zeros_like(days)
         direction = np.where(step[going] > 0, EAST, WEST)
-        cell = _cell(direction, sinit[going] + step[going] * passed, (dow[going] - 1 + days) % WEEKDAYS, minute)
+        cell = cell_of(direction, sinit[going] + step[going] * passed, (dow[going] - 1 + days) % WEEKDAYS, minute)
         known = means.known[cell]
         lost[going[known == 0]] = True
         going, cell = going[known > 0], cell[known > 0]
@@ -87,7 +89,8 @@ def journeys(requests: pl.DataFrame, means: Means | None, profile: Profile) -> p
     )
 
 
-def _cell(direction: Ints, seg: Ints, weekday: Ints, minute: Ints) -> Ints:
+def cell_of(direction: Place, seg: Place, weekday: Place, minute: Place) -> Place:
+    """The place of a direction, segment, weekday and minute in the sums; weekdays and minutes count from 0."""
     return ((direction * SEGMENTS + seg) * WEEKDAYS + weekday) * MINUTES_A_DAY + minute
 
 
