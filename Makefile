@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # start. A file stays in one process, so that its fixtures are made once.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup installed archive demo studio page check test test-quick test-doc test-here test-spark test-all test-cluster test-kafka test-slow bench lint types layers docs dist clean
+.PHONY: help setup installed archive demo studio page check test test-quick test-doc test-here test-spark test-all test-cluster test-kafka test-slow bench peers lint types layers docs dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -80,6 +80,13 @@ studio: $(STAMP) ## Simulate a city with accidents, run it live, open the studio
 
 page: setup ## Build the studio's page from its sources (needs Node), and test its logic
 	@$(BIN)/python -m tools.studio && cd studio && npm --silent test
+
+peers: setup peers/flink/target/lib ## Build the systems that Linear Road is compared with (Flink needs Java 17 and Maven)
+
+peers/flink/target/lib: peers/flink/pom.xml $(wildcard peers/flink/src/main/java/peers/*.java)
+	@echo "==> Building peers/flink (80 MB from Maven's repository, once)"
+	@mvn -q -B -f peers/flink/pom.xml compile dependency:copy-dependencies
+	@touch $@
 
 lint: setup ## Check style and format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

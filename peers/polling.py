@@ -5,6 +5,7 @@ The driver delivers a second whole, so a second is complete when a line of a lat
 
 from __future__ import annotations
 
+import argparse
 import io
 import math
 import os
@@ -19,25 +20,44 @@ COLUMNS = (
     "type", "time", "vid", "speed", "xway", "lane", "dir", "seg", "pos", "qid", "sinit", "send", "dow", "tod", "day",
 )  # fmt: skip
 
-ANSWERS = {
-    "0,{},{},{emit},{},{}": "select vid, time, lav, quote from came where entered and lane <> 4",
-    "1,{},{emit},{},{},{},{}": (
-        "select time, vid, xway, accident, dir from came where entered and lane <> 4 and accident is not null"
-    ),
-    "2,{},{emit},{},{},{}": (
-        "select r.time, case when r.time - since <= 60 then since else r.time end, qid, coalesce(balance, 0) "
-        "from arrived r left join accounts a on a.vid = r.vid where type = 2"
-    ),
-    "3,{},{emit},{},{}": (
-        "select r.time, qid, coalesce(tolls, 0) from arrived r "
-        "left join history h on h.vid = r.vid and h.day = r.day and h.xway = r.xway where type = 3"
-    ),
-    "4,{},{emit},{},-1,-1": "select time, qid from arrived where type = 4",
-}
-"""How an answer of each type is written, and the query for it, over tables that the polling systems all have.
 
-Travel times are not computed: as without a SegmentHistory, they are unknown.
-"""
+def queries(vids_apart: int = 0, xways_apart: int = 0) -> dict[str, str]:
+    """How an answer of each type is written, and the query for it, over tables that the polling systems all have.
+
+    Travel times are not computed: as without a SegmentHistory, they are unknown. Replica r has vehicle ids raised by r
+    times `vids_apart` and expressways by r times `xways_apart`; the history is that of the originals.
+    """
+    vid, xway = "r.vid", "r.xway"
+    if vids_apart:
+        replica = f"(r.vid - r.vid % {vids_apart})::bigint * {xways_apart}"
+        same = f"{replica} = (r.xway - r.xway % {xways_apart})::bigint * {vids_apart}"
+        vid, xway = f"case when {same} then r.vid % {vids_apart} else -1 end", f"r.xway % {xways_apart}"
+    return {
+        "0,{},{},{emit},{},{}": "select vid, time, lav, quote from came where entered and lane <> 4",
+        "1,{},{emit},{},{},{},{}": (
+            "select time, vid, xway, accident, dir from came where entered and lane <> 4 and accident is not null"
+        ),
+        "2,{},{emit},{},{},{}": (
+            "select r.time, case when r.time - since <= 60 then since else r.time end, qid, coalesce(balance, 0) "
+            "from arrived r left join accounts a on a.vid = r.vid where type = 2"
+        ),
+        "3,{},{emit},{},{}": (
+            "select r.time, qid, coalesce(tolls, 0) from arrived r "
+            f"left join history h on h.vid = {vid} and h.day = r.day and h.xway = {xway} where type = 3"
+        ),
+        "4,{},{emit},{},-1,-1": "select time, qid from arrived where type = 4",
+    }
+
+
+def options_of(description: str | None) -> argparse.ArgumentParser:
+    """The options that all polling systems have."""
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument("output", type=Path, help="the file for the answers")
+    options.add_argument("start", type=Path, help="the file with the driver's start")
+    options.add_argument("--tolls", type=Path, help="TollHistory: a folder of Parquet files")
+    options.add_argument("--vids-apart", type=int, default=0, help="how far apart the vehicles of two replicas are")
+    options.add_argument("--xways-apart", type=int, default=0, help="how far apart the expressways of two replicas are")
+    return options
 
 
 def seconds() -> Iterator[tuple[int, pl.DataFrame]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import duckdb
 import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from polling import ANSWERS, Answers, seconds
+from polling import Answers, options_of, queries, seconds
 
 HERE = Path(__file__).parent
 TABLES = """
@@ -27,8 +26,9 @@ PHASE = "create table phase_{} (vid int, time int, xway int, dir int, lane int, 
 class System:
     """The tables, and what is done with a second's events."""
 
-    def __init__(self, answers: Answers, tolls: Path | None) -> None:
+    def __init__(self, answers: Answers, tolls: Path | None, asking: dict[str, str]) -> None:
         self._db, self._answers, self._minute, self._second = duckdb.connect(), answers, 1, -1
+        self._queries = asking
         self._db.execute(TABLES)
         for phase in range(30):
             self._db.execute(PHASE.format(phase))
@@ -62,19 +62,17 @@ class System:
             self._db.execute(statement, {name: values[name] for name in statement.named_parameters})
 
     def _answer(self) -> None:
-        for layout, query in ANSWERS.items():
+        for layout, query in self._queries.items():
             self._answers.write(layout, self._db.execute(query).fetchall())
         self._answers.flush()
 
 
 def main() -> None:
     """Run until the driver has no more."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("output", type=Path, help="the file for the answers")
-    options.add_argument("start", type=Path, help="the file with the driver's start")
-    options.add_argument("--tolls", type=Path, help="TollHistory: a folder of Parquet files")
+    options = options_of(__doc__)
     given = options.parse_args()
-    system = System(Answers(given.output, given.start), given.tolls)
+    asking = queries(given.vids_apart, given.xways_apart)
+    system = System(Answers(given.output, given.start), given.tolls, asking)
     for second, arrived in seconds():
         system.take(second, arrived)
 

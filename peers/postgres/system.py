@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import polars as pl
 import psycopg
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from polling import ANSWERS, COLUMNS, Answers, seconds
+from polling import COLUMNS, Answers, options_of, queries, seconds
 
 SCHEMA = Path(__file__).parent / "schema.sql"
 
@@ -18,8 +17,9 @@ SCHEMA = Path(__file__).parent / "schema.sql"
 class System:
     """A connection, and what is done with a second's events."""
 
-    def __init__(self, server: str, answers: Answers, tolls: Path | None) -> None:
+    def __init__(self, server: str, answers: Answers, tolls: Path | None, asking: dict[str, str]) -> None:
         self._db, self._answers, self._minute, self._second = psycopg.connect(server), answers, 1, -1
+        self._queries = asking
         self._db.execute(SCHEMA.read_text())
         self._db.execute("set synchronous_commit = off")
         if tolls is not None:
@@ -42,7 +42,7 @@ class System:
             if now == second:
                 self._copy("arrived", arrived.select(COLUMNS))
             self._db.execute("call on_second(%s)", [now])
-        for layout, query in ANSWERS.items():
+        for layout, query in self._queries.items():
             self._answers.write(layout, self._db.execute(query).fetchall())
         self._db.commit()
         self._answers.flush()
@@ -55,13 +55,11 @@ class System:
 
 def main() -> None:
     """Run until the driver has no more."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("output", type=Path, help="the file for the answers")
-    options.add_argument("start", type=Path, help="the file with the driver's start")
+    options = options_of(__doc__)
     options.add_argument("--server", default="", help="where PostgreSQL is: a URI, or nothing for what PGHOST … say")
-    options.add_argument("--tolls", type=Path, help="TollHistory: a folder of Parquet files")
     given = options.parse_args()
-    system = System(given.server, Answers(given.output, given.start), given.tolls)
+    asking = queries(given.vids_apart, given.xways_apart)
+    system = System(given.server, Answers(given.output, given.start), given.tolls, asking)
     for second, arrived in seconds():
         system.take(second, arrived)
 

@@ -166,6 +166,19 @@ def test_walmart_accepts_only_the_nearest_accident(tmp_path: Path) -> None:
     verdict = _judge(run, profile=WALMART)
     assert _faults(verdict) == {(1, "wrong"): 1}
     assert "rules 13, 14" in verdict.tallies[1].examples[0].rule
+    assert "only the nearest" in verdict.tallies[1].examples[0].rule
+
+
+def test_an_alert_that_the_thesis_does_not_ask_for(tmp_path: Path) -> None:
+    """The recipient's last report is exactly 30 s old at detection."""
+    events = [*stopped(101, 0, 5, 12), *stopped(102, 0, 5, 12), report(60, 1, 10), report(61, 2, 10)]
+    thesis = profile("thesis2003")
+    run = right_run(City(tuple(events)), tmp_path, thesis)
+    assert [line for line in run.lines() if line[0] == "1"] == ["1,90,90.500,2,0,12,0"]
+    run.rewrite([*run.lines(), "1,90,90.500,1,0,12,0"])
+    verdict = _judge(run, profile=thesis)
+    assert _faults(verdict) == {(1, "extra"): 1}
+    assert "no accident was detected at second 90, 1 to 5 segments ahead" in verdict.tallies[1].examples[0].rule
 
 
 @pytest.mark.parametrize(

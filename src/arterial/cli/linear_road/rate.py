@@ -26,8 +26,8 @@ def rate(
     system: str | None = typer.Option(
         None,
         help="Rate another system: a command that reads the driver's lines on its standard input and writes its "
-        "answers to {output}; {start} is a file with the driver's start, from which Emit counts "
-        "(docs/linear-road/judge.md).",
+        "answers to {output}; {start} is a file with the driver's start, from which Emit counts, {vids_apart} and "
+        "{xways_apart} how far the ids of two replicas are apart (docs/linear-road/judge.md).",
     ),
     json_output: bool = typer.Option(False, "--json", help="Print the rating as JSON."),
 ) -> None:

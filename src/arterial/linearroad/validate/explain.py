@@ -12,6 +12,7 @@ from arterial.linearroad.formats.answers import (
     TOLL_NOTICE,
     TRAVEL_TIME,
 )
+from arterial.linearroad.semantics.city import REPORT_SECONDS
 from arterial.linearroad.semantics.profiles import Profile
 
 Row = dict[str, Any]
@@ -27,12 +28,18 @@ def explain_missing(answer_type: int, row: Row, profile: Profile) -> str:
     return f"rule {_REQUEST_RULE[answer_type]}: every request is answered, repeated QIDs each"
 
 
-def explain_extra(answer_type: int, row: Row, *, repeated: bool) -> str:
+def explain_extra(answer_type: int, row: Row, profile: Profile, *, repeated: bool) -> str:
     """Why an answer should not be there."""
     if repeated:
         return f"this {TITLE_OF_TYPE[answer_type]} stands in the output more often than it was asked for"
     if answer_type == TOLL_NOTICE:
         return f"rules 7, 8: vehicle {row['vid']} entered no segment at second {row['time']} outside lane 4"
+    if answer_type == ACCIDENT_ALERT and profile.alert_when == "detection":
+        first, last = profile.alert_segments
+        return (
+            f"rule 15: no accident was detected at second {row['time']}, {first} to {last} segments ahead of a report"
+            f" of vehicle {row['vid']} that is less than {REPORT_SECONDS} s old and not in lane 4"
+        )
     if answer_type == ACCIDENT_ALERT:
         return f"rules 11, 15: no accident in reach of a segment that vehicle {row['vid']} entered at {row['time']}"
     return f"rule {_REQUEST_RULE[answer_type]}: no request has QID {row['qid']} at second {row['time']}"
@@ -52,7 +59,8 @@ def explain_wrong(answer_type: int, expected: Row, got: Row, profile: Profile, *
                 f" toll {expected['toll']}"
             )
     elif answer_type == ACCIDENT_ALERT and not early:
-        reasons.append(f"rules 13, 14: {_segment(expected)}; {_accidents(expected)}")
+        only = ", and only the nearest is right" if profile.alert_accepted == "nearest" else ""
+        reasons.append(f"rules 13, 14: {_segment(expected)}; {_accidents(expected)}{only}")
     elif answer_type == BALANCE and not early:
         reasons.append(f"rule 17: right are {expected['right']}")
     elif answer_type == EXPENDITURE and not early:

@@ -128,7 +128,7 @@ def _judge(
     tally.examples = first_examples(
         [
             *_missing_examples(answer_type, missing, terms.profile),
-            *_extra_examples(answer_type, judged.filter(pl.Series(unpaired)), expected, key),
+            *_extra_examples(answer_type, judged.filter(pl.Series(unpaired)), expected, key, terms.profile),
             *_wrong_examples(answer_type, pairs.filter(pl.Series(~ok)), expected, judged, early, terms.profile),
             *_late_examples(judged.filter(pl.Series(late)), limit),
         ]
@@ -143,11 +143,13 @@ def _missing_examples(answer_type: int, missing: pl.DataFrame, profile: Profile)
     ]
 
 
-def _extra_examples(answer_type: int, extra: pl.DataFrame, expected: pl.DataFrame, key: list[str]) -> list[Example]:
+def _extra_examples(
+    answer_type: int, extra: pl.DataFrame, expected: pl.DataFrame, key: list[str], profile: Profile
+) -> list[Example]:
     examples = []
     for row in _earliest(extra):
         same = expected.filter(pl.all_horizontal(pl.col(name) == row[name] for name in key))
-        rule = explain_extra(answer_type, row, repeated=same.height > 0)
+        rule = explain_extra(answer_type, row, profile, repeated=same.height > 0)
         examples.append(Example("extra", row["time"], None, _plain(row), rule))
     return examples
 
