@@ -10,9 +10,8 @@ import polars as pl
 from arterial.connectors.csv import Texts, read_texts
 from arterial.connectors.files.columnar import columns_of, row_blocks
 from arterial.connectors.files.find import CSV, DataFile, data_file
-from arterial.connectors.files.json_lines import text_blocks
+from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.frames import check_columns
-from arterial.connectors.rejects import Reject
 from arterial.connectors.tables.source import TableSource, check_key
 from arterial.connectors.values import TimeOptions, from_columns, from_texts, wrong_values
 from arterial.errors import DataError
@@ -75,7 +74,8 @@ def _check_values(path: Path, found: Texts, rows: pl.DataFrame, schema: Schema, 
 
 def _texts_of(file: DataFile, schema: Schema) -> Texts:
     """The columns of a schema as texts, with the line of each row."""
-    found = read_texts(file.path, opened=file.open()) if file.kind == CSV else _from_json(file, schema)
+    with file.open() as stream:
+        found = read_texts(file.path, opened=stream) if file.kind == CSV else read_all(stream, schema.names)
     if found.rejects:
         raise DataError(f"{file.path}: line {found.rejects[0].line}: {found.rejects[0].reason}")
     if missing := [name for name in schema.names if name not in found.rows.columns]:
@@ -84,16 +84,3 @@ def _texts_of(file: DataFile, schema: Schema) -> Texts:
             f"it has: {', '.join(found.rows.columns)}"
         )
     return Texts(found.rows.select(schema.names), found.lines)
-
-
-def _from_json(file: DataFile, schema: Schema) -> Texts:
-    parts, before = [pl.DataFrame(schema=dict.fromkeys(schema.names, pl.String()))], 1
-    lines: list[int] = []
-    rejects: list[Reject] = []
-    with file.open() as stream:
-        for texts, _, _, passed in text_blocks(stream, schema.names):
-            parts.append(texts.rows)
-            lines += [number + before for number in texts.lines]
-            rejects += [reject._replace(line=reject.line + before) for reject in texts.rejects]
-            before += passed
-    return Texts(pl.concat(parts), lines, rejects)
