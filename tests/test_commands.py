@@ -1,4 +1,7 @@
-"""The commands in README and docs: the README's are run in order in an empty folder, all others have known options."""
+"""The commands in README and docs: all have known options; those that need little are run in order in an empty folder.
+
+The pages of how-to, sources, sinks, SQL and the tutorial have tests of their own.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from arterial.cli.main import app
 
@@ -36,10 +40,16 @@ def _blocks(page: Path, language: str = "") -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
+def _lines(page: Path) -> list[str]:
+    """The lines of blocks that show commands, without prompts and comments."""
+    blocks = [*_blocks(page), *_blocks(page, "console")]
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    return [re.sub(r"\s+#\s.*", "", line).removeprefix("$ ").strip() for line in lines]
+
+
 def _commands(page: Path) -> list[str]:
-    """The lines of blocks without a language that are commands of ours, without their comments."""
-    lines = "\n".join(_blocks(page)).replace("\\\n", " ").splitlines()
-    parts = [part.strip() for line in lines for part in re.sub(r"\s+#\s.*", "", line).split("|")]
+    """The commands of ours, also those behind a pipe."""
+    parts = [part.strip() for line in _lines(page) for part in re.split(r"\|(?=\s*arterial )", line.split("||")[0])]
     return [part for part in parts if part.startswith("arterial ")]
 
 
@@ -94,3 +104,38 @@ def test_the_readme_in_an_empty_folder(tmp_path: Path) -> None:
     assert len(run) >= 10
     assert (folder / "out" / "alerts.csv").read_text().splitlines()[0] == "vehicle,time,peak,reports"
     assert (folder / "updates.csv").stat().st_size > 0
+
+
+NET = "examples/speeding.py:net"
+# Pages of which the commands are run here, and what is replaced so that they take little time and no Spark.
+RUN_HERE = {
+    "why.md": {},
+    "moving/index.md": {"--objects 10000": "--objects 50", "--seconds 60": "--seconds 3"},
+    "moving/generator.md": {"--objects 100000": "--objects 20", "--seconds 3600": "--seconds 3"},
+    "runtime/check.md": {"speeding.py": "examples/speeding.py", "sample.parquet": "reports.parquet"},
+}
+NEEDS_MORE = ("--checkpoint", "moving sumo", "--network", "--replay", "linear-road", "examples/group")
+"""Spark, SUMO, or another page's data."""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", RUN_HERE)
+def test_the_commands_of_a_page(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    text = "\n".join(_lines(ROOT / "docs" / name))
+    for old, new in RUN_HERE[name].items():
+        text = text.replace(old, new)
+    if name == "runtime/check.md":
+        text = f"python examples/speeding.py\narterial run {NET} -s reports.parquet -o out --local\n{text}"
+    run = 0
+    for line in text.splitlines():
+        if any(word in line for word in NEEDS_MORE):
+            continue
+        if line.startswith("python "):
+            subprocess.run([sys.executable, *shlex.split(line)[1:]], check=True, capture_output=True)
+        elif line.startswith("arterial "):
+            run += 1
+            done = CliRunner().invoke(app, shlex.split(line)[1:])
+            assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception}"
+    assert run > 1

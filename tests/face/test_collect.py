@@ -146,3 +146,13 @@ def test_signs_and_times_that_no_stream_has_leave_by_late() -> None:
     found = art.collect(net, s=[*rows, {"time": 2**62 + 1, "x": 9, "sign": 1}])
     assert sorted(found["o"]["x"]) == [0, 4]
     assert sorted(found["late"]["x"]) == [1, 2, 3, 9]
+
+
+@pytest.mark.parametrize("time", [-(2**63), -(2**62) - 1, 2**63 - 1])
+def test_a_time_that_windows_cannot_reach_is_late(time: int) -> None:
+    net = art.Network("far")
+    net.source("s", {"time": int, "x": int}).tumble("t", every=60, n="count(*)").output("o")
+    net.stream("s", "late").output("late")
+    found = art.collect(net, s=sorted([{"time": time, "x": 1}, {"time": 5, "x": 1}], key=lambda row: row["time"]))
+    assert found["o"].rows() == [(59, 1)]
+    assert found["late"].rows() == [(time, 1)]

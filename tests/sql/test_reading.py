@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from datetime import datetime
 from pathlib import Path
 
@@ -101,6 +102,26 @@ def test_parquet(tmp_path: Path) -> None:
     got = read_input(tmp_path / "a.parquet", Wishes())
     assert got.rows.rows() == [(3, "a", 1.0, 0.5, None)]
     assert [(reject.line, reject.reason) for reject in got.rejects] == [(2, "y is empty, expected a value")]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "arrow", "csv.gz", "jsonl.gz"])
+def test_every_kind_of_file(tmp_path: Path, kind: str) -> None:
+    rows = pl.DataFrame({"t": [1, 2], "id": ["a", "b"], "x": [1.5, 2.0], "y": [3.0, 4.0]})
+    file = tmp_path / f"a.{kind}"
+    if kind == "arrow":
+        rows.write_ipc(file)
+    else:
+        text = (rows.write_csv() if kind.startswith("csv") else rows.write_ndjson()).encode()
+        file.write_bytes(gzip.compress(text) if kind.endswith("gz") else text)
+    got = read_input(file, Wishes())
+    assert (entry(got).time, entry(got).object) == ("t", "id")
+    assert got.rows.rows() == rows.rows()
+
+
+def test_lines_of_json_that_do_not_fit(tmp_path: Path) -> None:
+    got = read(tmp_path / "a.jsonl", '{"t": 1, "id": 7}\nnothing\n\n{"id": 8, "t": 2}\n{"t": "noon", "id": 9}\n')
+    assert got.rows.select("t", "id").rows() == [(1, 7), (2, 8)]
+    assert sorted(reject.line for reject in got.rejects) == [2, 5]
 
 
 def test_events(tmp_path: Path) -> None:

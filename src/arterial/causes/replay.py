@@ -177,7 +177,7 @@ def _in_order(
     stream = network.streams[first_port(network, name)]
     disorder = units(getattr(network.box(name), "disorder", 0), stream.schema[stream.time], "disorder", least=0)
     times = arrivals[stream.time].to_physical().cast(pl.Int64)
-    usable = times.is_not_null() & (times.abs() <= FURTHEST).fill_null(False)
+    usable = times.is_not_null() & ((times >= -FURTHEST) & (times <= FURTHEST)).fill_null(False)
     if stream.signed:
         usable &= arrivals[SIGN].is_in([1, -1]).fill_null(False)
     seen = pl.select(pl.when(usable).then(times)).to_series().cum_max().forward_fill()

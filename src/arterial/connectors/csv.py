@@ -148,11 +148,14 @@ def read_records(
         return None
 
 
-def read_texts(path: Path, *, lossy: bool = False) -> Texts:
-    """Read all columns of a file as texts. Bytes that are not UTF-8 are an error or, if `lossy`, become U+FFFD."""
+def read_texts(path: Path, *, lossy: bool = False, opened: BinaryIO | None = None) -> Texts:
+    """Read all columns of a file as texts. Bytes that are not UTF-8 are an error or, if `lossy`, become U+FFFD.
+
+    `opened` are its bytes, if they were compressed.
+    """
     parts, numbers, rejects = [], [], []
     try:
-        with path.open("rb") as file:
+        with opened or path.open("rb") as file:
             header = read_header(file, str(path))
             assert header is not None
             types: dict[str, pl.DataType] = dict.fromkeys(header.names, pl.String())

@@ -71,7 +71,9 @@ def times_of_numbers(numbers: pl.Series, unit: str | None, *, exact: pl.Series |
 
 def unit_of(numbers: pl.Series) -> str | None:
     """The unit that the first numbers must have by their size: `s`, `ms`, `us` or `ns`; None if there are none."""
-    numbers = numbers.str.strip_chars().cast(pl.Float64, strict=False) if numbers.dtype == pl.String else numbers
+    if numbers.dtype == pl.String:
+        # Dates, which most texts are, have a dash behind the year; they are passed over before the slow look.
+        numbers = numbers.filter(numbers.str.slice(4, 1) != "-").str.strip_chars().cast(pl.Float64, strict=False)
     numbers = numbers.drop_nulls()
     numbers = numbers.filter(numbers.is_finite()) if numbers.dtype.is_float() else numbers
     largest = numbers.head(_FIRST).abs().max()

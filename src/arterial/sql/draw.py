@@ -244,7 +244,7 @@ class _Drawing:
         if one.every is None or one.over is None:
             return self._renamed(source, relation, {})
         every, over = one.every, one.over
-        # A row is in as many windows as overlap; the last of them may have begun after it.
+        # A row is in as many windows as overlap (decision 44); the last of them may have begun after it.
         each = []
         for number in range(1, -(-over // every) + 1):
             end, time = f"({self._ticks(one)} // {every} + {number}) * {every}", self._ticks(one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,14 +31,16 @@ def network() -> art.Network:
 REPORTS = [{"time": t, "place": place} for t, place in ((-5, "a"), (1, "b"), (2, "c"), (9, "a"))]
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "frame", "list"])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl", "parquet", "arrow", "frame", "list"])
 def test_rows_hold_from_the_beginning_of_time(tmp_path: Path, kind: str) -> None:
     rows = pl.DataFrame({"place": ["a", "b"], "zone": [1, 2]})
     given: Any = {"frame": rows, "list": rows.to_dicts()}.get(kind, tmp_path / f"places.{kind}")
     if kind == "csv":
         rows.write_csv(given)
-    elif kind == "parquet":
-        rows.write_parquet(given)
+    elif kind == "csv.gz":
+        given.write_bytes(gzip.compress(rows.write_csv().encode()))
+    elif kind in ("parquet", "arrow", "jsonl"):
+        {"parquet": rows.write_parquet, "arrow": rows.write_ipc, "jsonl": rows.write_ndjson}[kind](given)
     out = art.collect(network(), reports=REPORTS, places=given)["out"].sort("time")
     assert out["zone"].to_list() == [1, 2, None, 1]
 
@@ -203,3 +206,17 @@ def test_what_cannot_be_drawn() -> None:
         art.Network("n").loaded_relation("r", {"a": int, "loaded": int}, key="a")
     with pytest.raises(NetworkError, match="expected int or 'timestamp'"):
         art.Network("n").loaded_relation("r", {"a": int, "b": int}, key="a", time=str)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"place": "a", "zone": 1}\n\n{"place": "b", "zone": "x"}\n', "line 3: zone is 'x', expected int64"),
+        ('{"place": "a", "zone": 1}\n{"place": "a", "zone": 2}\n', "line 2: the key a comes a second time"),
+        ('{"place": "a", "zone": 1}\nnothing\n', "line 2: is not a JSON object"),
+    ],
+)
+def test_half_a_table_of_json_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "places.jsonl").write_text(text)
+    with pytest.raises(DataError, match=said):
+        art.collect(network(), reports=REPORTS, places=tmp_path / "places.jsonl")

@@ -258,13 +258,13 @@ def _opened_texts(file: DataFile) -> Iterator[pl.DataFrame]:
                 if rows is not None:
                     yield rows
             return
-        names = tuple(_keys(file))
+        names = tuple(keys_of(file))
         for texts, _, _, _ in text_blocks(stream, names):
             yield texts.rows
 
 
-def _keys(file: DataFile) -> list[str]:
-    """The names in the first objects, in the order in which they come."""
+def keys_of(file: DataFile) -> list[str]:
+    """The names in the first objects of JSON lines, in the order in which they come."""
     names: dict[str, None] = {}
     is_array = False
     with file.open() as stream:

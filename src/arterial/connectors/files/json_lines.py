@@ -34,6 +34,19 @@ def text_blocks(
             yield read_objects(lines.data[:used], names)
 
 
+def read_all(file: BinaryIO, names: tuple[str, ...]) -> Texts:
+    """The values of these names as texts, of all lines, with the number of each line."""
+    parts, before = [pl.DataFrame(schema=dict.fromkeys(names, pl.String))], 1
+    lines: list[int] = []
+    rejects: list[Reject] = []
+    for texts, _, _, passed in text_blocks(file, names):
+        parts.append(texts.rows)
+        lines += [int(number) + before for number in texts.lines]
+        rejects += [reject._replace(line=reject.line + before) for reject in texts.rejects]
+        before += passed
+    return Texts(pl.concat(parts), lines, rejects)
+
+
 def read_objects(data: bytes, names: tuple[str, ...]) -> tuple[Texts, list[bytes], int, int]:
     """The same of whole lines."""
     used = len(data)

@@ -1,26 +1,29 @@
-"""A CSV or Parquet file as a table."""
+"""A file as a table: CSV, JSON lines, Parquet or Arrow, as a source of files reads them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from arterial.connectors.csv import read_texts
-from arterial.connectors.frames import frame_from
+from arterial.connectors.csv import Texts, read_texts
+from arterial.connectors.files.columnar import columns_of, row_blocks
+from arterial.connectors.files.find import CSV, DataFile, data_file
+from arterial.connectors.files.json_lines import read_all
+from arterial.connectors.frames import check_columns
 from arterial.connectors.tables.source import TableSource, check_key
-from arterial.connectors.values import TimeOptions, from_texts, wrong_values
+from arterial.connectors.values import TimeOptions, from_columns, from_texts, wrong_values
 from arterial.errors import DataError
 from arterial.network.schema import Schema
 
 
 @dataclass(frozen=True)
 class FileTable(TableSource):
-    """A CSV file with a header, or a Parquet file, as a table: `FileTable("places.csv", refresh="1 minute")`.
+    """A file as a table: `FileTable("places.csv", refresh="1 minute")`.
 
-    A value that does not fit its column, and a key that comes twice, are errors: half a table would give wrong answers.
+    It is CSV with a header, JSON lines, Parquet or Arrow, text also compressed. A value that does not fit its column,
+    and a key that comes twice, are errors: half a table would give wrong answers.
     """
 
     path: str | Path = ""
@@ -28,18 +31,24 @@ class FileTable(TableSource):
     def load(self, schema: Schema) -> pl.DataFrame:
         """All rows of the file."""
         path = Path(self.path)
-        lines: Any
         if not path.is_file():
-            raise DataError(f"source {self.name!r}: {path} does not exist; expected a CSV or Parquet file")
-        if path.suffix.lower() == ".parquet":
-            try:
-                rows = frame_from(pl.read_parquet(path), schema, str(path))
-            except (pl.exceptions.PolarsError, OSError) as trouble:
-                raise DataError(f"{path}: cannot be read as Parquet: {str(trouble).splitlines()[0]}") from None
-            what, lines = "row", range(1, rows.height + 1)
+            raise DataError(
+                f"source {self.name!r}: {path} does not exist; expected a file of CSV, JSON lines, Parquet or Arrow"
+            )
+        file = data_file(path)
+        if file.is_text:
+            found = _texts_of(file, schema)
+            rows = from_texts(found.rows, schema, TimeOptions())
         else:
-            what, (rows, lines) = "line", _from_csv(path, schema)
-        check_key(rows, self.key, self.name, str(path), lines, what)
+            columns = columns_of(file)
+            check_columns(columns, schema, str(path), reads_times=True)
+            none = pl.DataFrame(schema={name: columns[name] for name in schema.names})
+            values = pl.concat([none, *row_blocks(file, schema.names)])
+            found = Texts(values, range(1, values.height + 1))
+            rows = from_columns(values, schema, TimeOptions())
+        what = "line" if file.is_text else "row"
+        _check_values(path, found, rows, schema, what)
+        check_key(rows, self.key, self.name, str(path), found.lines, what)
         return rows
 
     def mark(self) -> object:
@@ -51,21 +60,27 @@ class FileTable(TableSource):
         return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _from_csv(path: Path, schema: Schema) -> tuple[pl.DataFrame, Any]:
-    found = read_texts(path)
-    if found.rejects:
-        raise DataError(f"{path}: line {found.rejects[0].line}: {found.rejects[0].reason}")
-    if missing := [name for name in schema.names if name not in found.rows.columns]:
-        raise DataError(
-            f"{path}: line 1: the column {', '.join(map(repr, missing))} is missing; "
-            f"it has: {', '.join(found.rows.columns)}"
-        )
-    texts = found.rows.select(schema.names)
-    rows = from_texts(texts, schema, TimeOptions())
-    wrong = wrong_values(texts, rows)
+def _check_values(path: Path, found: Texts, rows: pl.DataFrame, schema: Schema, what: str) -> None:
+    """Raise at the first value that is not of its type."""
+    wrong = wrong_values(found.rows, rows)
     for name in schema.names:
         places = wrong[name].arg_true()
         if len(places):
             at = int(places[0])
-            raise DataError(f"{path}: line {found.lines[at]}: {name} is {texts[name][at]!r}, expected {schema[name]}")
-    return rows, found.lines
+            raise DataError(
+                f"{path}: {what} {found.lines[at]}: {name} is {found.rows[name][at]!r}, expected {schema[name]}"
+            )
+
+
+def _texts_of(file: DataFile, schema: Schema) -> Texts:
+    """The columns of a schema as texts, with the line of each row."""
+    with file.open() as stream:
+        found = read_texts(file.path, opened=stream) if file.kind == CSV else read_all(stream, schema.names)
+    if found.rejects:
+        raise DataError(f"{file.path}: line {found.rejects[0].line}: {found.rejects[0].reason}")
+    if missing := [name for name in schema.names if name not in found.rows.columns]:
+        raise DataError(
+            f"{file.path}: line 1: the column {', '.join(map(repr, missing))} is missing; "
+            f"it has: {', '.join(found.rows.columns)}"
+        )
+    return Texts(found.rows.select(schema.names), found.lines)

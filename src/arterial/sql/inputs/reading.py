@@ -12,6 +12,10 @@ from pathlib import Path
 import polars as pl
 
 from arterial.connectors.csv import Texts, judged, read_texts
+from arterial.connectors.files.columnar import columns_of, row_blocks
+from arterial.connectors.files.find import CSV, PARQUET, DataFile, data_file
+from arterial.connectors.files.inspection import keys_of
+from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.rejects import Reject
 from arterial.connectors.times import parse_times
 from arterial.errors import DataError
@@ -59,16 +63,24 @@ class Input:
 def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space = Space.PLANE) -> Input:
     """Read a file. Without a column for the time it is a table."""
     if not path.is_file():
-        raise DataError(f"{path}: there is no such file; expected a CSV file with a header, a Parquet file, or events")
+        raise DataError(
+            f"{path}: there is no such file; expected CSV with a header, JSON lines, Parquet, Arrow, or events"
+        )
     try:
-        if path.suffix == ".parquet":
-            found = _read_parquet(path)
-            if set(EVENT_SCHEMA.names) <= set(found.columns):
+        file = data_file(path)
+        if not file.is_text:
+            found = _read_columns(file)
+            if file.kind == PARQUET and set(EVENT_SCHEMA.names) <= set(found.columns):
                 return _from_events(path, space)
             return _typed(path, _numbered(found), wishes, table, space)
-        if _has_events(path):
+        if file.kind == CSV and file.compression is None and _has_events(path):
             return _from_events(path, space)
-        return _typed(path, read_texts(path, lossy=True), wishes, table, space)
+        with file.open() as stream:
+            if file.kind == CSV:
+                texts = read_texts(path, lossy=True, opened=stream)
+            else:
+                texts = read_all(stream, tuple(keys_of(file)))
+        return _typed(path, texts, wishes, table, space)
     except OSError as fault:
         raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from None
 
@@ -108,11 +120,9 @@ def _from_events(path: Path, space: Space) -> Input:
     return replace(made, rejects=tuple(rejects), notices=(*notices, *made.notices))
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path)
-    except pl.exceptions.PolarsError as fault:
-        raise DataError(f"{path}: cannot be read as Parquet: {str(fault).splitlines()[0]}") from None
+def _read_columns(file: DataFile) -> pl.DataFrame:
+    columns = columns_of(file)
+    return pl.concat([pl.DataFrame(schema=dict(columns)), *row_blocks(file, tuple(columns))])
 
 
 def _numbered(rows: pl.DataFrame) -> Texts:
