@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from arterial.connectors.csv import read_texts
+from arterial.connectors.files.columnar import read_whole
 from arterial.connectors.frames import frame_from
 from arterial.connectors.tables.source import TableSource, check_key
 from arterial.connectors.values import TimeOptions, from_texts, wrong_values
@@ -32,10 +33,7 @@ class FileTable(TableSource):
         if not path.is_file():
             raise DataError(f"source {self.name!r}: {path} does not exist; expected a CSV or Parquet file")
         if path.suffix.lower() == ".parquet":
-            try:
-                rows = frame_from(pl.read_parquet(path), schema, str(path))
-            except (pl.exceptions.PolarsError, OSError) as trouble:
-                raise DataError(f"{path}: cannot be read as Parquet: {str(trouble).splitlines()[0]}") from None
+            rows = frame_from(read_whole(path), schema, str(path))
             what, lines = "row", range(1, rows.height + 1)
         else:
             what, (rows, lines) = "line", _from_csv(path, schema)

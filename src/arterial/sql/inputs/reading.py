@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from arterial.connectors.csv import Texts, judged, read_texts
+from arterial.connectors.files.columnar import read_whole
 from arterial.connectors.rejects import Reject
 from arterial.connectors.times import parse_times
 from arterial.errors import DataError
@@ -62,7 +63,7 @@ def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space 
         raise DataError(f"{path}: there is no such file; expected a CSV file with a header, a Parquet file, or events")
     try:
         if path.suffix == ".parquet":
-            found = _read_parquet(path)
+            found = read_whole(path)
             if set(EVENT_SCHEMA.names) <= set(found.columns):
                 return _from_events(path, space)
             return _typed(path, _numbered(found), wishes, table, space)
@@ -106,13 +107,6 @@ def _from_events(path: Path, space: Space) -> Input:
     rows = pl.concat(parts).with_columns(pl.col("object").cast(pl.String))
     made = _typed(path, _numbered(rows), Wishes(), False, space)
     return replace(made, rejects=tuple(rejects), notices=(*notices, *made.notices))
-
-
-def _read_parquet(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path)
-    except pl.exceptions.PolarsError as fault:
-        raise DataError(f"{path}: cannot be read as Parquet: {str(fault).splitlines()[0]}") from None
 
 
 def _numbered(rows: pl.DataFrame) -> Texts:
