@@ -14,6 +14,7 @@ from arterial.connectors.files.columnar import read_rows
 from arterial.connectors.files.fingerprint import Fingerprint, what_changed
 from arterial.errors import DataError
 from arterial.network.schema import Schema
+from arterial.storage.damage import read_parquet
 from arterial.storage.place import put_in_place
 
 NAME = "intake.json"
@@ -78,7 +79,7 @@ class Pieces:
 
     def read_late(self, begin: int, end: int) -> pl.DataFrame:
         """Late rows of the pieces between two numbers."""
-        return pl.concat([pl.read_parquet(piece.path) for piece in self.late if begin <= piece.number < end])
+        return pl.concat([read_parquet(Path(piece.path)) for piece in self.late if begin <= piece.number < end])
 
 
 def write_piece(path: Path, rows: pl.DataFrame) -> None:
