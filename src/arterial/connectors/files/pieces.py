@@ -100,7 +100,9 @@ def read_kept(folder: Path) -> dict[str, Any]:
 
 def pieces_in(folder: Path) -> Pieces:
     """The pieces in a folder, for tasks; read again only when they changed."""
-    return _pieces_in(folder, (folder / NAME).stat().st_mtime_ns)
+    found = (folder / NAME).stat()
+    # Times of files are those of the last tick of the system's clock: two saves within one have the same.
+    return _pieces_in(folder, (found.st_mtime_ns, found.st_ino, found.st_size))
 
 
 def pieces_from(content: dict[str, Any]) -> Pieces:
@@ -111,5 +113,5 @@ def pieces_from(content: dict[str, Any]) -> Pieces:
 
 
 @lru_cache(maxsize=32)
-def _pieces_in(folder: Path, changed: int) -> Pieces:
+def _pieces_in(folder: Path, changed: tuple[int, int, int]) -> Pieces:
     return pieces_from(read_kept(folder))
