@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from arterial.connectors import csv as csv_blocks
 from arterial.connectors.files.blocks import Place, Reading, read_blocks
 from arterial.connectors.files.find import data_file
+from arterial.connectors.files.fingerprint import fingerprint, what_changed
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.source import Ask
 from arterial.connectors.values import TimeOptions
@@ -126,6 +128,19 @@ def test_added_files(tmp_path: Path) -> None:
     _csv(tmp_path / "in", [(1, 1), (2, 2)])
     with pytest.raises(DataError, match=r"files were added since the run began: .*b\.csv\. Read them too with follow"):
         bound(tmp_path / "in", tmp_path / "kept")
+
+
+def test_a_change_in_the_middle_of_the_same_length_is_seen(tmp_path: Path) -> None:
+    path = _csv(tmp_path, [(n, n % 7) for n in range(30_000)])
+    was, content = fingerprint(path), path.read_bytes()
+    assert len(content) > 150_000
+    at = content.index(b"\n15000,") + len(b"\n15000,")
+    path.write_bytes(content[:at] + b"9" + content[at + 1 :])
+    os.utime(path, ns=(0, was.changed + 1))
+    assert what_changed(path, was) == "has other bytes now where it was read"
+    path.write_bytes(content)
+    os.utime(path, ns=(0, was.changed + 2))
+    assert what_changed(path, was) is None, "only its time is another"
 
 
 def test_options_that_changed(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from arterial import Network, collect
 from arterial.connectors import csv as csv_blocks
 from arterial.connectors.files import blocks as blocks_module
+from arterial.connectors.files import columnar
 from arterial.connectors.files import intake as intake_module
-from arterial.connectors.files import reader as reader_module
+from arterial.connectors.files.find import data_file
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.source import Ask, Part, Progress, Span
 from arterial.connectors.uri import source_from
@@ -358,8 +359,10 @@ def test_an_instant_that_does_not_fit_into_memory_is_refused(tmp_path: Path, mon
     assert len(read_all(bound(path, tmp_path / "kept"))[0]) == 501
     parquet = tmp_path / "a.parquet"
     pl.read_csv(path, schema=SCHEMA.polars()).write_parquet(parquet)
-    monkeypatch.setattr(reader_module, "_memory", lambda: 4 * 12 * 499)
+    monkeypatch.setattr(columnar, "most_bytes", lambda: 12 * 499)
     with pytest.raises(DataError, match=r"source 'in': 500 tuples have the time 7\. An instant is processed"):
         read_all(bound(parquet, tmp_path / "of parquet"), tuples=20)
     with pytest.raises(DataError, match=r"source 'in': 501 tuples wait for one of a later time"):
         read_all(bound(path, tmp_path / "of csv", disorder=10))
+    with pytest.raises(DataError, match=r"its 501 rows take 0\.0 GiB, and all of them are needed at once"):
+        columnar.read_whole(data_file(parquet), SCHEMA.names)

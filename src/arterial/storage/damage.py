@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arterial.errors import RunError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def read_json(path: Path) -> Any:
@@ -15,6 +18,19 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text())
     except (OSError, ValueError) as broken:
         raise damaged(path, broken) from None
+
+
+def read_parquet(path: Path) -> pl.DataFrame:
+    """The tuples that the run put into a file; raises `FileNotFoundError` if there is none."""
+    # Imported here: the process that forks workers imports this module, and Polars starts threads.
+    import polars as pl
+
+    try:
+        return pl.read_parquet(path, glob=False)
+    except FileNotFoundError:
+        raise
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as broken:
+        raise damaged(path, (str(broken).strip().splitlines() or [type(broken).__name__])[0]) from None
 
 
 def damaged(path: Path, why: object) -> RunError:

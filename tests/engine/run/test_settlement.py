@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -152,6 +153,23 @@ def test_what_is_settled_again_after_a_kill_gives_the_same(tmp_path: Path, monke
     monkeypatch.undo()
     assert run.settle() == number
     assert run.settled("b").equals(first)
+    run.stop()
+
+
+def test_overflow_that_is_damaged_is_named(tmp_path: Path) -> None:
+    run = _run(tmp_path)
+    run.shed("f → m", 0.7, overflow=True)
+    run.step(3)
+    _until(lambda: run.status.step == 3)
+    own = Settlement(tmp_path / FOLDER, lambda _: _network(), "fail")
+    path = overflow_of(tmp_path / FOLDER)[0].path
+    whole = path.read_bytes()
+    for content in (b"", whole[: len(whole) // 2], bytes(len(whole)), whole[:-30] + b"x" * 30):
+        path.write_bytes(content)
+        with pytest.raises(RunError, match=rf"{re.escape(str(path))}: is damaged .* restore it from a copy"):
+            own.settle()
+    path.write_bytes(whole)
+    assert own.settle() > 0
     run.stop()
 
 

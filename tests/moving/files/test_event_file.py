@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from arterial.errors import DataError
+from arterial.moving.files import event_file
 from arterial.moving.files.event_file import read_events
 from arterial.moving.queries.events import Drop, MovingNearest, MovingRange, Nearest, Range, Register
 from arterial.moving.queries.space import Space
@@ -93,3 +94,18 @@ def test_a_time_unit_is_never_split(tmp_path: Path, block_bytes: int) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         list(read_events(tmp_path / "none.csv"))
+
+
+@pytest.mark.parametrize("long", ["0,object,5,1,2" + " " * 9000, "0,drop," + "7" * 9000, "x" * 9000])
+def test_a_line_without_an_end_is_not_held_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: str
+) -> None:
+    monkeypatch.setattr(event_file, "LONGEST_LINE", 1000)
+    path = tmp_path / "events.csv"
+    path.write_text(f"0,object,1,1,1\n{long}\n1,object,2,2,2\n")
+    blocks = list(event_file.read_events(path, block_bytes=100))
+    assert [name for block in blocks for name in block.ids.to_list()] == ["1", "2"]
+    (reject,) = [reject for block in blocks for reject in block.rejects]
+    assert reject.line == 2
+    assert len(reject.text) < 300
+    assert "bytes and more" in reject.text

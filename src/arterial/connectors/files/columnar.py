@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import os
+import resource
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +15,8 @@ from arterial.connectors.files.find import PARQUET, DataFile
 from arterial.errors import DataError
 
 BLOCK_ROWS = 500_000
+SHARE_OF_MEMORY = 4
+"""Rows that are needed at once may take a quarter of the memory: they are read, sorted, worked on and written."""
 
 
 def columns_of(file: DataFile) -> Mapping[str, pl.DataType]:
@@ -38,6 +43,36 @@ def row_blocks(
     """The rows of a file from one on, some at a time."""
     for first in range(begin, rows_in(file), size):
         yield read_rows(file.path, file.kind, first, size, columns)
+
+
+def read_whole(file: DataFile, names: tuple[str, ...]) -> pl.DataFrame:
+    """All rows of some columns, unless they are too many for the memory: a file of a few MB may have a billion rows."""
+    rows, columns = rows_in(file), columns_of(file)
+    if (size := rows * row_bytes(columns[name] for name in names)) > (most := most_bytes()):
+        raise DataError(
+            f"{file.path}: its {rows:,} rows take {size / 2**30:.1f} GiB, and all of them are needed at once; expected at "
+            f"most {most / 2**30:.1f} GiB (a quarter of the memory). Give fewer rows or columns, or more memory"
+        )
+    return read_rows(file.path, file.kind, 0, rows, names)
+
+
+def row_bytes(types: Iterable[pl.DataType]) -> int:
+    """About so many bytes a row takes in memory."""
+    return sum(_BYTES.get(type(kind), 8) for kind in types)
+
+
+_BYTES: Mapping[type[pl.DataType], int] = {pl.String: 24, pl.Boolean: 1, pl.Int8: 1, pl.Int16: 2, pl.Int32: 4}
+
+
+@cache
+def most_bytes() -> int:
+    """What rows that are needed at once may take: a share of the machine's memory, or of a limit below that."""
+    most = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    if (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY:
+        most.append(limit)
+    with suppress(OSError, ValueError):  # a container's; "max" if it has none
+        most.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(most) // SHARE_OF_MEMORY
 
 
 def _scan(path: Path, kind: str) -> pl.LazyFrame:

@@ -1,13 +1,17 @@
-"""Whether a file is still what was read: by its size, and its time of change or its first and last bytes."""
+"""Whether a file is still what was read: by its size, and its time of change or its bytes."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 _ENDS = 65_536
 """So many of the first and of the last bytes count."""
+_WHOLE = 256 * 1024 * 1024
+"""Files up to so many bytes have a digest of all of them; of longer ones a change in the middle that leaves the size as
+it was is not seen."""
 
 
 @dataclass(frozen=True)
@@ -19,17 +23,20 @@ class Fingerprint:
     """When it was changed, in nanoseconds since 1970; 0 for a piece of a file."""
     ends: str
     """A digest of its first and last bytes."""
+    whole: str = ""
+    """A digest of all its bytes; empty for a piece of a file, and for a long one."""
 
 
 def fingerprint(path: Path, size: int | None = None) -> Fingerprint:
     """The fingerprint of a file, or of its first bytes."""
     stat = path.stat()
+    whole = _digest(path, stat.st_mtime_ns, stat.st_size) if size is None and 2 * _ENDS < stat.st_size <= _WHOLE else ""
     size = stat.st_size if size is None else size
     with path.open("rb") as file:
         digest = hashlib.sha256(file.read(min(_ENDS, size)))
         file.seek(max(0, size - _ENDS))
         digest.update(file.read(min(_ENDS, size)))
-    return Fingerprint(size, stat.st_mtime_ns if size == stat.st_size else 0, digest.hexdigest())
+    return Fingerprint(size, stat.st_mtime_ns if size == stat.st_size else 0, digest.hexdigest(), whole)
 
 
 def what_changed(path: Path, was: Fingerprint, *, grows: bool = False) -> str | None:
@@ -40,8 +47,18 @@ def what_changed(path: Path, was: Fingerprint, *, grows: bool = False) -> str | 
             return None
         if stat.st_size < was.size or (stat.st_size > was.size and not grows):
             return f"had {was.size:,} bytes and has {stat.st_size:,} now"
-        return None if fingerprint(path, was.size).ends == was.ends else "has other bytes now where it was read"
+        same = fingerprint(path, was.size).ends == was.ends
+        if same and was.whole and stat.st_size == was.size:
+            same = _digest(path, stat.st_mtime_ns, stat.st_size) == was.whole
+        return None if same else "has other bytes now where it was read"
     except FileNotFoundError:
         return "is gone"
     except OSError as fault:
         return f"cannot be read: {fault.strerror or fault}"
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, changed: int, size: int) -> str:
+    """Of all bytes; remembered, since every step that reads a file in its place asks whether that is still the same."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

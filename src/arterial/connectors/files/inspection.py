@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from arterial.connectors.csv import read_header, read_records, record_blocks
+from arterial.connectors.csv import LONGEST_LINE, read_header, read_records, record_blocks
 from arterial.connectors.files.blocks import Place, Reading, read_blocks
 from arterial.connectors.files.columnar import columns_of, row_blocks
 from arterial.connectors.files.find import CSV, DataFile, find_files
@@ -269,7 +269,7 @@ def keys_of(file: DataFile) -> list[str]:
     is_array = False
     with file.open() as stream:
         for number in range(1000):
-            line = stream.readline()
+            line = stream.readline(LONGEST_LINE)
             is_array = is_array or (not number and line.lstrip().startswith(b"["))
             try:
                 value = json.loads(line)

@@ -14,6 +14,7 @@ from arterial.connectors.files.columnar import read_rows
 from arterial.connectors.files.fingerprint import Fingerprint, what_changed
 from arterial.errors import DataError
 from arterial.network.schema import Schema
+from arterial.storage.damage import read_parquet
 from arterial.storage.place import put_in_place
 
 NAME = "intake.json"
@@ -78,7 +79,7 @@ class Pieces:
 
     def read_late(self, begin: int, end: int) -> pl.DataFrame:
         """Late rows of the pieces between two numbers."""
-        return pl.concat([pl.read_parquet(piece.path) for piece in self.late if begin <= piece.number < end])
+        return pl.concat([read_parquet(Path(piece.path)) for piece in self.late if begin <= piece.number < end])
 
 
 def write_piece(path: Path, rows: pl.DataFrame) -> None:
@@ -99,7 +100,9 @@ def read_kept(folder: Path) -> dict[str, Any]:
 
 def pieces_in(folder: Path) -> Pieces:
     """The pieces in a folder, for tasks; read again only when they changed."""
-    return _pieces_in(folder, (folder / NAME).stat().st_mtime_ns)
+    found = (folder / NAME).stat()
+    # Times of files are those of the last tick of the system's clock: two saves within one have the same.
+    return _pieces_in(folder, (found.st_mtime_ns, found.st_ino, found.st_size))
 
 
 def pieces_from(content: dict[str, Any]) -> Pieces:
@@ -110,5 +113,5 @@ def pieces_from(content: dict[str, Any]) -> Pieces:
 
 
 @lru_cache(maxsize=32)
-def _pieces_in(folder: Path, changed: int) -> Pieces:
+def _pieces_in(folder: Path, changed: tuple[int, int, int]) -> Pieces:
     return pieces_from(read_kept(folder))

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import resource
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +12,20 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.boxes.parts.reorder import split_late
+from arterial.connectors.files import columnar
 from arterial.connectors.files.ahead import ReadAhead
 from arterial.connectors.files.blocks import Block, Place, Reading, read_blocks
-from arterial.connectors.files.columnar import rows_in
+from arterial.connectors.files.columnar import row_bytes, rows_in
 from arterial.connectors.files.find import DataFile
 from arterial.connectors.files.fingerprint import Fingerprint, fingerprint, what_changed
 from arterial.connectors.rejects import Reject
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
-from arterial.network.schema import Schema, Type
+from arterial.network.schema import Schema
 from arterial.network.train import BEGIN
 
 PEEK_SHARE = 10**9
 """A look at the first rows takes the smallest block there is."""
-SHARE_OF_MEMORY = 4
-"""Tuples that are processed together may take a quarter of the memory: they are read, sorted, worked on and written."""
-_BYTES = {Type.STRING: 24, Type.BOOL: 1, Type.INT8: 1, Type.INT16: 2, Type.INT32: 4}
 
 
 @dataclass(frozen=True)
@@ -278,21 +272,10 @@ def _most_behind(rows: pl.DataFrame, request: Request, highest: int) -> int:
 
 def check_memory(request: Request, rows: int, what: str) -> None:
     """Raise if so many tuples, which must be in memory at once, are too many for it."""
-    size = rows * sum(_BYTES.get(column.type, 8) for column in request.schema)
-    if size > (most := _memory() // SHARE_OF_MEMORY):
+    size = rows * row_bytes(column.type.polars for column in request.schema)
+    if size > (most := columnar.most_bytes()):
         raise DataError(
             f"source {request.name!r}: {what}. An instant is processed as a whole, and what `disorder` covers is held "
             f"back: that takes {size / 2**30:.1f} GiB here, expected at most {most / 2**30:.1f} (a quarter of the "
             "memory). Give a time column with finer times, a smaller disorder, or more memory"
         )
-
-
-@cache
-def _memory() -> int:
-    """The bytes that this process may have: those of the machine, or of a limit below that."""
-    most = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    if (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY:
-        most.append(limit)
-    with suppress(OSError, ValueError):  # a container's; "max" if it has none
-        most.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return min(most)

@@ -62,7 +62,7 @@ class FileSource(Source):
     request: Request | None = None
     folder: str = ""
     _paces: list[Pace] = field(default_factory=list, compare=False, repr=False)
-    _live: list[tuple[Intake, int]] = field(default_factory=list, compare=False, repr=False)
+    _live: list[tuple[Intake, tuple[int, int, int]]] = field(default_factory=list, compare=False, repr=False)
 
     @classmethod
     def from_text(cls, text: str) -> FileSource:
@@ -273,5 +273,7 @@ def _options(text: str, where: str) -> dict[str, Any]:
     return options
 
 
-def _saved(folder: str) -> int:
-    return (Path(folder) / NAME).stat().st_mtime_ns
+def _saved(folder: str) -> tuple[int, int, int]:
+    """By what it is seen that the intake was saved again; two saves may have the same time."""
+    found = (Path(folder) / NAME).stat()
+    return found.st_mtime_ns, found.st_ino, found.st_size

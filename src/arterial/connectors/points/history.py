@@ -8,6 +8,7 @@ import polars as pl
 
 from arterial.connectors.points.contents import read_contents, read_point
 from arterial.connectors.points.files import ROW, STEP
+from arterial.storage.damage import read_parquet
 
 
 def tuples_before(folder: Path, step: int) -> pl.DataFrame | None:
@@ -21,7 +22,7 @@ def tuples_before(folder: Path, step: int) -> pl.DataFrame | None:
     while True:
         files = [file for file in read_contents(folder).files if file.rows and file.first < step]
         try:
-            frames = [pl.read_parquet(folder / file.name) for file in files]
+            frames = [read_parquet(folder / file.name) for file in files]
         except FileNotFoundError:  # it no longer counts: merged with others, or too old; the contents say which
             continue
         if not frames:

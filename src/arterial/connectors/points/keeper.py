@@ -21,6 +21,7 @@ from arterial.connectors.points.contents import Contents, Point, TableFile, read
 from arterial.connectors.points.files import describe_file, merged_name, write_table_file
 from arterial.errors import RunError
 from arterial.network.train import BEGIN, END
+from arterial.storage.damage import read_parquet
 from arterial.storage.place import remove, remove_drafts
 
 MERGED_AT_ONCE = 32
@@ -159,7 +160,7 @@ class Keeper:
         try:
             first, last, tier = group[0].first, group[-1].last, max(file.tier for file in group) + 1
             path = self.folder / merged_name(first, last, tier)
-            tuples = pl.concat([pl.read_parquet(self.folder / file.name) for file in group])
+            tuples = pl.concat([read_parquet(self.folder / file.name) for file in group])
             write_table_file(path, tuples, self.point.time, self.point.storage_key)
             self._merged = group, describe_file(path, first, last, tier)[0]
         except Exception as fault:  # reported with the next step

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from arterial.connectors.csv import Texts, read_texts
-from arterial.connectors.files.columnar import columns_of, row_blocks
+from arterial.connectors.files.columnar import columns_of, read_whole
 from arterial.connectors.files.find import CSV, DataFile, data_file
 from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.frames import check_columns
@@ -42,8 +42,7 @@ class FileTable(TableSource):
         else:
             columns = columns_of(file)
             check_columns(columns, schema, str(path), reads_times=True)
-            none = pl.DataFrame(schema={name: columns[name] for name in schema.names})
-            values = pl.concat([none, *row_blocks(file, schema.names)])
+            values = read_whole(file, schema.names)
             found = Texts(values, range(1, values.height + 1))
             rows = from_columns(values, schema, TimeOptions())
         what = "line" if file.is_text else "row"

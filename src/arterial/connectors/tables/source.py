@@ -25,6 +25,7 @@ from arterial.network.keys.slots import pieces
 from arterial.network.relation import DELETED, LOADED, loaded_columns
 from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN, END, FURTHEST
+from arterial.storage.damage import read_parquet
 from arterial.storage.place import make_folder, put_in_place, remove
 
 _FIRST_MICROSECOND = -62_135_596_800_000_000
@@ -196,9 +197,9 @@ class TableSource(Source):
         mark = (found.st_mtime_ns, found.st_size, found.st_ino)
         if version > 0 and self._planned.get("mark") == mark:
             return None
-        rows = pl.read_parquet(self._latest)
+        rows = read_parquet(self._latest)
         self._planned["mark"] = mark
-        return None if version > 0 and rows.equals(pl.read_parquet(self._version(version))) else rows
+        return None if version > 0 and rows.equals(read_parquet(self._version(version))) else rows
 
     @property
     def _latest(self) -> Path:
@@ -210,7 +211,7 @@ class TableSource(Source):
     def _rows(self, progress: Progress) -> pl.DataFrame:
         assert self.columns is not None
         version = int(progress.position["version"])
-        return pl.read_parquet(self._version(version)) if version else self.columns.empty()
+        return read_parquet(self._version(version)) if version else self.columns.empty()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_looks": None, "_planned": {}}

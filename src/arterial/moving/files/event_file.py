@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from arterial.arrays import Array
+from arterial.connectors.csv import LONGEST_LINE
 from arterial.connectors.rejects import Reject
 from arterial.errors import DataError
 from arterial.moving.files.event_table import EVENT_SCHEMA, csv_lines
@@ -28,6 +29,8 @@ from arterial.moving.queries.space import Space
 
 BLOCK_BYTES = 8 << 20
 PARQUET_ROWS = 1 << 18
+_KEPT = 200
+"""So many bytes are kept of a line that is too long."""
 FIELDS = {"object": 5, "range": 7, "movingrange": 6, "knn": 6, "movingknn": 5, "drop": 3}
 _PARTS = [f"field_{i}" for i in range(8)]
 _NUMBERS = {
@@ -93,16 +96,22 @@ def _blocks(pieces: Iterator[bytes], space: Space) -> Iterator[Block]:
 
 
 def _whole_lines(file: BinaryIO, block_bytes: int) -> Iterator[bytes]:
-    rest = b""
+    rest, size = b"", 0
     while piece := file.read(block_bytes):
         end = piece.rfind(b"\n") + 1
-        if not end:
-            rest += piece
-            continue
-        yield rest + piece[:end]
-        rest = piece[end:]
+        if end:
+            yield _start_of(rest, size) + piece[:end]
+            rest, size = piece[end:], len(piece) - end
+        else:
+            size += len(piece)
+            rest += piece if size <= LONGEST_LINE else b""
     if rest:
-        yield rest
+        yield _start_of(rest, size)
+
+
+def _start_of(line: bytes, size: int) -> bytes:
+    """What was read of a line so far; of one that is too long a beginning that cannot be taken for an event."""
+    return line if size <= LONGEST_LINE else line[:_KEPT] + f",,,,,,, … a line of {size:,} bytes and more ".encode()
 
 
 def _lines_of_parquet(path: Path) -> Iterator[bytes]:

@@ -24,6 +24,7 @@ from arterial.sql.catalog import StreamEntry
 from arterial.sql.draw import ANSWER, loaded_column
 from arterial.sql.inputs.reading import MICROSECONDS, Input, as_fractions
 from arterial.sql.inputs.standard_input import MoreRows, merge_steps
+from arterial.storage.damage import read_parquet
 from arterial.storage.place import put_if_absent
 
 TRAIN_SIZE = 20_000
@@ -175,7 +176,7 @@ class Parts:
         """The changes that were written since one asked last."""
         paths = [path for path in sorted(self.folder.glob("part-*.parquet")) if path.name not in self._seen]
         self._seen |= {path.name for path in paths}
-        changes = pl.concat([self.stream.schema.empty(), *(pl.read_parquet(path) for path in paths)])
+        changes = pl.concat([self.stream.schema.empty(), *(read_parquet(path) for path in paths)])
         changes = changes.filter(pl.col(self.stream.time).cast(pl.Int64) <= self.last)
         return changes.sort(self.stream.time, SIGN, maintain_order=True)
 

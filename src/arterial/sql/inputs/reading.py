@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from arterial.connectors.csv import Texts, judged, read_texts
-from arterial.connectors.files.columnar import columns_of, row_blocks
-from arterial.connectors.files.find import CSV, PARQUET, DataFile, data_file
+from arterial.connectors.files.columnar import columns_of, read_whole
+from arterial.connectors.files.find import CSV, PARQUET, data_file
 from arterial.connectors.files.inspection import keys_of
 from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.rejects import Reject
@@ -69,7 +69,7 @@ def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space 
     try:
         file = data_file(path)
         if not file.is_text:
-            found = _read_columns(file)
+            found = read_whole(file, tuple(columns_of(file)))
             if file.kind == PARQUET and set(EVENT_SCHEMA.names) <= set(found.columns):
                 return _from_events(path, space)
             return _typed(path, _numbered(found), wishes, table, space)
@@ -118,11 +118,6 @@ def _from_events(path: Path, space: Space) -> Input:
     rows = pl.concat(parts).with_columns(pl.col("object").cast(pl.String))
     made = _typed(path, _numbered(rows), Wishes(), False, space)
     return replace(made, rejects=tuple(rejects), notices=(*notices, *made.notices))
-
-
-def _read_columns(file: DataFile) -> pl.DataFrame:
-    columns = columns_of(file)
-    return pl.concat([pl.DataFrame(schema=dict(columns)), *row_blocks(file, tuple(columns))])
 
 
 def _numbered(rows: pl.DataFrame) -> Texts:

@@ -25,6 +25,7 @@ from arterial.engine.run.checkpoint.folder import FOLDER
 from arterial.errors import RunError
 from arterial.network.network import Arc, NetworkValue
 from arterial.network.train import END, Train
+from arterial.storage.damage import read_parquet
 from arterial.storage.fail_point import fail_point
 from arterial.storage.place import OWN, make_folder, remove
 
@@ -123,7 +124,7 @@ class Settlement:
     def read(self, output: str, network: NetworkValue) -> pl.DataFrame:
         """All late answers at an output."""
         (begin,) = network.arrivals(network.box(output)).values()
-        frames = [pl.read_parquet(path) for path in sorted((self.place / output).glob("part-*.parquet"))]
+        frames = [read_parquet(path) for path in sorted((self.place / output).glob("part-*.parquet"))]
         return pl.concat([network.streams[begin].schema.empty(), *frames])
 
     def _settle(self, parts: Iterable[Overflow]) -> int:
@@ -139,7 +140,7 @@ class Settlement:
                 "where these tuples were left out; move the file away to run on without them"
             )
         try:
-            tuples = pl.read_parquet(part.path)
+            tuples = read_parquet(part.path)
         except FileNotFoundError:
             return 0  # settled by a command in the meantime
         step, level, slot = part.place
