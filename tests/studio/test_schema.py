@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 from arterial.studio.app import make_app
 from arterial.studio.subject import Drawn
 from tests.studio.traffic import traffic
-from tools.studio import SCHEMA
+from tools.studio import ROOT, SCHEMA, SOURCES
 from tools.studio import schema as current
 
 schema = schemathesis.openapi.from_asgi("/api/openapi.json", make_app(Drawn(traffic()), hosts=("testserver",)))
@@ -30,6 +33,14 @@ def test_the_built_page_is_part_of_the_package_and_small() -> None:
     assert sum(len(gzip.compress(path.read_bytes())) for path in files) < 500_000
     for path in page.rglob("*.*"):
         assert b"sourceMappingURL" not in path.read_bytes()
+
+
+@pytest.mark.slow
+def test_the_built_page_is_what_its_sources_give() -> None:
+    if shutil.which("npm") is None or not (SOURCES / "node_modules").is_dir():
+        pytest.skip("the page is built with Node: npm install in studio/")
+    done = subprocess.run([sys.executable, "-m", "tools.studio", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow
