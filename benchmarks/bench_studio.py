@@ -1,7 +1,8 @@
 """What a studio with five open pages costs the run that it shows: CPU seconds of the run's process, with and without.
 
-The run is a process of its own that does the same work each time; the studio is another one. Runs with and without
-pages alternate, and each pair gives a ratio: what else the machine does touches both alike. `python -m
+The run is a process of its own that does the same work each time; the studio is another one. Four runs make a round,
+without pages, with, with, without: a machine that gets busier or less busy meanwhile favours neither. A round gives a
+ratio. `python -m
 benchmarks.bench_studio FOLDER` is the run.
 """
 
@@ -32,24 +33,24 @@ from arterial.engine.run.settings import Settings
 from arterial.network.train import END, Train
 from benchmarks.figure import Figure
 
-PAGES, PAIRS = 5, 5
+PAGES, ROUNDS = 5, 3
 TRAINS, TUPLES, INTERVAL = 250, 20_000, 0.02
 MOST_SLOWER = 1.03
 STARTS_WITHIN = 60.0
 
 
 def measure() -> list[Figure]:
-    """The ratio of CPU seconds, the median of some pairs."""
+    """The ratio of CPU seconds, the median of some rounds."""
     ratios, alone = [], []
     with tempfile.TemporaryDirectory(prefix="arterial-bench-") as scratch:
-        for number in range(PAIRS):
-            # Which of a pair comes first alternates, so that a machine that gets busier favours neither.
-            order = (False, True) if number % 2 else (True, False)
-            spent = {pages: _run(Path(scratch) / f"{number}-{pages}", pages=pages) for pages in order}
-            ratios.append(spent[True] / spent[False])
-            alone.append(spent[False])
+        _run(Path(scratch) / "warm-up", pages=False)
+        for number in range(ROUNDS):
+            order = (False, True, True, False)
+            spent = [_run(Path(scratch) / f"{number}-{place}", pages=pages) for place, pages in enumerate(order)]
+            ratios.append((spent[1] + spent[2]) / (spent[0] + spent[3]))
+            alone += [spent[0], spent[3]]
     spread = ", ".join(f"{ratio:.3f}" for ratio in sorted(ratios))
-    remark = f"{TRAINS} trains of {TUPLES:,} tuples, {statistics.median(alone):.1f} s of CPU without; pairs: {spread}"
+    remark = f"{TRAINS} trains of {TUPLES:,} tuples, {statistics.median(alone):.1f} s of CPU without; rounds: {spread}"
     name = f"studio: CPU of a run with {PAGES} pages open, to that without"
     return [Figure(name, statistics.median(ratios), "×", at_most=MOST_SLOWER, remark=remark)]
 

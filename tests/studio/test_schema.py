@@ -47,4 +47,8 @@ def test_the_built_page_is_what_its_sources_give() -> None:
 @schema.parametrize()
 @settings(max_examples=60, phases=[Phase.generate], suppress_health_check=list(HealthCheck), deadline=None)
 def test_every_answer_fits_the_schema(case: schemathesis.Case) -> None:
-    case.call_and_validate(excluded_checks=[schemathesis.checks.unsupported_method])
+    excluded = [schemathesis.checks.unsupported_method]
+    if "400" in case.operation.definition.raw["responses"]:
+        # What fits the schema may still be a mistake, such as an unknown column: the operation says so, with a 400.
+        excluded.append(schemathesis.checks.positive_data_acceptance)
+    case.call_and_validate(excluded_checks=excluded)
