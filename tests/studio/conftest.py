@@ -55,8 +55,11 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page on which an error of its script, or one in its console, fails the test."""
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page on which an error of its script, or one in its console, fails the test.
+
+    ARTERIAL_SCREENSHOTS names a folder for a picture of each test's end.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
@@ -65,6 +68,8 @@ def page(browser: Browser) -> Iterator[Page]:
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     yield page
+    if folder := os.environ.get("ARTERIAL_SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / f"{request.node.name}.png")
     context.close()
     # A studio that a test has stopped is looked for again.
     assert [error for error in errors if "ERR_CONNECTION_REFUSED" not in error] == []

@@ -173,7 +173,8 @@ def test_a_mistake_ends_its_channel_with_words(client: TestClient, asked: dict[s
 @pytest.mark.parametrize(
     "text",
     ["", "nonsense", "[]", "{}", '{"open": "figures"}', '{"open": "no", "id": 1}', '{"open": "figures", "id": true}',
-     '{"open": 3, "id": 1}', '{"close": "a"}', "[" * 5000],
+     '{"open": 3, "id": 1}', '{"close": "a"}', "[" * 5000,
+     '{"open": "figures", "id": 4294967296}', '{"open": "figures", "id": -1}'],
 )  # fmt: skip
 def test_what_nobody_understands_ends_the_socket(client: TestClient, text: str) -> None:
     with client.websocket_connect("ws://localhost/api/live") as socket:

@@ -221,7 +221,7 @@ def test_a_network_drawn_in_the_page_runs_and_its_python_gives_the_same(page: Pa
     expect(page.get_by_test_id("box-error")).to_have_count(0)
     palette.get_by_role("button", name="output", exact=True).click()
     expect(page.get_by_test_id("draft-state")).to_have_text("fits")
-    page.get_by_role("tab", name="Run on a sample").click()
+    page.get_by_role("tab", name="Sample").click()
     page.get_by_label("tuples of source").fill('{"time": 1, "speed": 50}\n{"time": 2, "speed": 70}')
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_test_id("sample-result")).to_contain_text("output: 1 tuples")
@@ -254,6 +254,8 @@ def test_a_graph_is_dragged_and_the_run_goes_on_with_it(page: Page, tmp_path: Pa
         for _ in range(150):  # to the left end: then no step is quick enough for all of the utility
             page.keyboard.press("ArrowLeft")
         expect(page.get_by_test_id("draft-state")).to_have_text("fits")
+        page.get_by_role("tab", name="Changes").click()
+        expect(page.locator(".diff .gone")).to_contain_text("alerts")
         page.get_by_role("button", name="Replace in the run").click()
         expect(page.get_by_test_id("draw-message")).to_contain_text("version 2")
         _until(lambda: float(page.locator(".facts").inner_text().split("utility")[1]) < 1)

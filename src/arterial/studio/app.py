@@ -285,6 +285,8 @@ class _Page:
         number, name = said.get("id"), said.get("open")
         if not isinstance(number, int) or isinstance(number, bool) or not isinstance(name, str):
             return False
+        if not 0 <= number < 1 << 31:  # it goes before each frame, in four bytes
+            return False
         if name not in CHANNELS or number in self._open or len(self._open) >= MOST_CHANNELS:
             return False
         self._open[number] = asyncio.create_task(self._serve_channel(number, CHANNELS[name](self._run, said), said))
@@ -298,6 +300,12 @@ class _Page:
                 await self._send(number, pack({"end": True}))
             except ArterialError as mistake:
                 await self._send(number, pack({"error": str(mistake)}))
+            except (TimeoutError, WebSocketDisconnect, RuntimeError):
+                raise
+            except Exception as fault:
+                # Whatever it is, the page hears of it, and the other channels go on.
+                said = f"the studio cannot answer this: {type(fault).__name__}: {fault}"
+                await self._send(number, pack({"error": said}))
             finally:
                 await frames.aclose()  # type: ignore[attr-defined]
                 self._open.pop(number, None)

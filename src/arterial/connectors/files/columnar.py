@@ -50,8 +50,8 @@ def read_whole(file: DataFile, names: tuple[str, ...]) -> pl.DataFrame:
     rows, columns = rows_in(file), columns_of(file)
     if (size := rows * row_bytes(columns[name] for name in names)) > (most := most_bytes()):
         raise DataError(
-            f"{file.path}: its {rows:,} rows take {size / 2**30:.1f} GiB, and all of them are needed at once; expected at "
-            f"most {most / 2**30:.1f} GiB (a quarter of the memory). Give fewer rows or columns, or more memory"
+            f"{file.path}: its {rows:,} rows take {size / 2**30:.1f} GiB, and all of them are needed at once; expected "
+            f"at most {most / 2**30:.1f} GiB (a quarter of the memory). Give fewer rows or columns, or more memory"
         )
     return read_rows(file.path, file.kind, 0, rows, names)
 

@@ -62,7 +62,8 @@ def _walk(request: Row, means: Means | None, profile: Profile) -> tuple[list[tup
     """The segments of a journey with exact figures; and why it could not go on, if it could not."""
     sinit, send = request["sinit"], request["send"]
     step = 1 if send >= sinit else -1
-    passed, rows = Fraction(0), []
+    passed = Fraction(0)
+    rows: list[tuple[Any, ...]] = []
     for number in range(abs(send - sinit) + (1 if profile.travel_includes_end else 0)):
         seg = sinit + step * number
         days, minute = divmod(floor((request["tod"] - 1) + passed / MINUTE_SECONDS), MINUTES_A_DAY)

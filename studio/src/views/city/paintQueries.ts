@@ -7,8 +7,6 @@ import { FLASH_SECONDS } from "./queries";
 
 /** So many queries are drawn at once at most. */
 const MOST_DRAWN = 1500;
-const JOINS = "#0072b2";
-const LEAVES = "#d55e00";
 
 export function paintQueries(context: CanvasRenderingContext2D, city: City, now: number, wall: number, place: Place, width: number, height: number, chosen: string | undefined, ink: Ink) {
   const { queries } = city;
@@ -75,7 +73,7 @@ export function paintQueries(context: CanvasRenderingContext2D, city: City, now:
     if (age >= 1 || slot === undefined) continue;
     const [fx, fy] = city.fleet.position(slot, now);
     context.globalAlpha = 1 - age;
-    context.strokeStyle = context.fillStyle = flash.joined ? JOINS : LEAVES;
+    context.strokeStyle = context.fillStyle = flash.joined ? ink.accent : ink.bad;
     context.lineWidth = 2;
     context.beginPath();
     context.arc(x(fx), y(fy), 5 + 14 * age, 0, 2 * Math.PI);

@@ -7,7 +7,9 @@ import type { ViewProps } from "..";
 import { useLayout } from "../../graph/useLayout";
 import { get, post } from "../../wire/api";
 import { download, TupleTable, type Row } from "../network/Monitor";
+import { Name } from "../../parts/Name";
 import { addBox, connect, differences, EMPTY, shownDraft, type Checked, type Draft, type Kind } from "./draft";
+import { diff, hunks } from "./diff";
 import { Form, portsIn } from "./Form";
 
 interface NodeData extends Record<string, unknown> {
@@ -20,6 +22,7 @@ interface NodeData extends Record<string, unknown> {
   chosen: boolean;
 }
 
+const TABS = { box: "Box", python: "Python", changes: "Changes", sample: "Sample" };
 const NODE_TYPES = { draft: memo(DraftNode) };
 
 export default function DrawView({ subject, address, go }: ViewProps) {
@@ -29,10 +32,12 @@ export default function DrawView({ subject, address, go }: ViewProps) {
   const [past, setPast] = useState<Draft[]>([]);
   const [checked, setChecked] = useState<Checked | null>(null);
   const [message, setMessage] = useState<string | null>(null);
-  const [tab, setTab] = useState<"box" | "python" | "sample">("box");
+  const [tab, setTab] = useState<"box" | "python" | "changes" | "sample">("box");
+  const [before, setBefore] = useState("");
   const chosen = address.values.box ?? "";
   useEffect(() => {
     get<Kind[]>("kinds").then(setKinds, (mistake: Error) => setMessage(mistake.message));
+    get<{ text: string }>("python").then(({ text }) => setBefore(text), () => {});
     get<Draft>("drawing").then(
       (found) => {
         setOriginal(found);
@@ -66,20 +71,35 @@ export default function DrawView({ subject, address, go }: ViewProps) {
     post<{ said: string; accepted: boolean }>("replace", { network: draft }).then(
       (answer) => {
         setMessage(answer.accepted ? answer.said : `refused: ${answer.said}`);
-        if (answer.accepted) setOriginal(draft);
+        if (answer.accepted) {
+          setOriginal(draft);
+          setBefore(checked?.python ?? "");
+        }
       },
       (mistake: Error) => setMessage(mistake.message),
     );
+  const open = (file: File | undefined) =>
+    void file?.text().then((text) => {
+      try {
+        const found = JSON.parse(text) as Draft;
+        if (!Array.isArray(found.boxes) || !Array.isArray(found.arcs)) throw new Error("it has no boxes and arcs");
+        change({ ...EMPTY, ...found }, "");
+        setMessage(null);
+      } catch (mistake) {
+        setMessage(`${file.name} is no drawing: ${(mistake as Error).message}. Expected JSON as this page or Network.to_json writes it.`);
+      }
+    });
   const errors = Object.entries(checked?.errors ?? {});
   return (
     <div className="draw">
       <nav className="palette" aria-label="Boxes">
         <h3>Boxes</h3>
-        {kinds.map((kind) => (
+        {[...kinds].sort((a, b) => rank(a) - rank(b)).map((kind) => (
           <button key={kind.kind} onClick={() => add(kind)} title={kind.summary}>{kind.kind.replaceAll("_", " ")}</button>
         ))}
       </nav>
       <div className="canvas">
+        {!draft.boxes.length && <p className="hint">An empty sheet. Begin with a <b>source</b> from the left, or open a drawing.</p>}
         <DraftCanvas draft={draft} kindOf={kindOf} checked={checked} changed={changed} chosen={chosen} onChoose={(name) => { go({ box: name }); setTab("box"); }} onConnect={(begin, end) => change(connect(draft, begin, end))} />
         <div className="draw-bar line">
           <button onClick={() => { const before = past[past.length - 1]; if (before) { setPast(past.slice(0, -1)); setDraft(before); } }} disabled={!past.length}>Undo</button>
@@ -88,6 +108,10 @@ export default function DrawView({ subject, address, go }: ViewProps) {
           </span>
           {Object.keys(changed).length > 0 && <span className="small">{Object.entries(changed).map(([name, what]) => `${name}: ${what}`).join(", ")}</span>}
           <span className="grow" />
+          <label className="button">
+            Open JSON
+            <input type="file" accept=".json,application/json" onChange={(event) => { open(event.target.files?.[0]); event.target.value = ""; }} aria-label="Open a drawing" />
+          </label>
           <button onClick={() => download(`${draft.network}.json`, JSON.stringify(draft, null, 2))}>JSON</button>
           <button onClick={() => download(`${draft.network}.py`, checked?.python ?? "")} disabled={!checked?.whole}>Python</button>
           {subject.kind === "run" && <button className="primary" onClick={replace} disabled={!checked?.whole || !Object.keys(changed).length} title="Let the run go on with this network, from the next train on">Replace in the run</button>}
@@ -96,12 +120,14 @@ export default function DrawView({ subject, address, go }: ViewProps) {
       </div>
       <aside className="panel" aria-label="Details">
         <div className="tabs" role="tablist">
-          {(["box", "python", "sample"] as const).map((one) => (
-            <button key={one} role="tab" aria-selected={tab === one} onClick={() => setTab(one)}>{one === "box" ? "Box" : one === "python" ? "Python" : "Run on a sample"}</button>
+          {(["box", "python", "changes", "sample"] as const).map((one) => (
+            <button key={one} role="tab" aria-selected={tab === one} onClick={() => setTab(one)}>{TABS[one]}</button>
           ))}
         </div>
         {tab === "python" ? (
           <pre className="mono code" data-testid="python">{checked?.python || "Draw a box first."}</pre>
+        ) : tab === "changes" ? (
+          <Changes before={before} after={checked?.python ?? ""} changed={changed} />
         ) : tab === "sample" ? (
           <Sample draft={draft} whole={checked?.whole ?? false} />
         ) : box ? (
@@ -190,10 +216,32 @@ function DraftNode({ data }: NodeProps<Node<NodeData>>) {
   return (
     <div className={`box drawn${far ? " far" : ""}${data.chosen ? " chosen" : ""}${data.error ? " wrong" : ""}`}>
       {data.inputs.map((port, number) => <Handle key={port} id={port} type="target" position={Position.Left} style={place(number, data.inputs)} title={port} />)}
-      <div className="title">{data.title}</div>
+      <div className="title"><Name text={data.title} /></div>
       {!far && <div className="row"><span className="kind">{data.kind}</span><span className="small">{data.error ? "to fix" : data.change}</span></div>}
       {data.outputs.map((port, number) => <Handle key={port} id={port} type="source" position={Position.Right} style={place(number, data.outputs)} title={port} />)}
     </div>
+  );
+}
+
+/** Sources and outputs come first in the palette: with them one begins and ends. */
+function rank(kind: Kind): number {
+  return kind.kind === "source" ? 0 : kind.kind === "output" ? 1 : 2;
+}
+
+/** What was changed since the network was opened, as a difference of its Python. */
+function Changes({ before, after, changed }: { before: string; after: string; changed: Record<string, string> }) {
+  const names = Object.entries(changed);
+  const lines = useMemo(() => hunks(diff(before, after)), [before, after]);
+  if (!names.length) return <p>Nothing is changed.</p>;
+  return (
+    <>
+      <p className="small">{names.map(([name, what]) => `${name}: ${what}`).join(", ")}</p>
+      <pre className="mono code diff" data-testid="diff" tabIndex={0} aria-label="What was changed, as Python">
+        {lines.map((line, place) => (
+          <span key={place} className={line?.kind ?? "left-out"}>{line ? `${line.kind === "new" ? "+" : line.kind === "gone" ? "-" : " "} ${line.text}\n` : "  …\n"}</span>
+        ))}
+      </pre>
+    </>
   );
 }
 

@@ -24,6 +24,7 @@ import { count, percent } from "../../figures/steps";
 import { smooth } from "../../graph/layout";
 import type { Laid } from "../../graph/useLayout";
 import type { BoxFacts, NetworkFacts } from "../../wire/api";
+import { Name } from "../../parts/Name";
 import type { ShownProps } from ".";
 import { arcWidth, pressureColour, wayFigures } from "./figures";
 
@@ -238,7 +239,7 @@ function BoxNode({ data }: NodeProps<Node<BoxData>>) {
   return (
     <div className={`box shape-${data.shape} level-${data.level % 6}${data.chosen ? " chosen" : ""}${near ? "" : " far"}`} title={near ? data.place : `${data.title}: ${data.kind}${data.rate !== null ? `, ${count(data.rate)}/s` : ""}`}>
       <Handle type="target" position={Position.Left} />
-      <div className="title">{data.title}</div>
+      <div className="title"><Name text={data.title} /></div>
       {near && (
         <div className="row">
           <span className="kind">
