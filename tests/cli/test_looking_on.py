@@ -96,6 +96,8 @@ def test_mistakes_leave_the_run_untouched(
         (("control", "shed", "raw"), "how much of"),
         (("control", "shed", "raw", "--share", "1.5"), "from 0 to 1"),
         (("control", "hold", "raw"), "cannot be held"),
+        (("control", "shed", "raw", "--share", "0.5", "--by", "nothing"), "there is no column 'nothing'"),
+        (("control", "step", "--trains", "0"), "from 1 on"),
         (("control", "pause", "raw"), "takes no arc"),
     ):
         with pytest.raises(ArterialError, match=message):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from arterial.figures.bottlenecks import bottlenecks
@@ -14,7 +16,7 @@ from arterial.figures.step import (
     as_json,
     from_json,
 )
-from arterial.figures.window import Window, percentile
+from arterial.figures.window import FEW, Window, percentile
 
 
 def _step(number: int, seconds: float = 1.0, tuples: int = 10, delay: float = 0.5) -> StepFigures:
@@ -77,3 +79,15 @@ def test_the_slowest_slot_of_each_level_makes_the_bottleneck() -> None:
     assert (first["box"], first["level"], first["share"]) == (None, None, pytest.approx(0.5))
     assert others[0] == {"box": "f", "level": 0, "slot": 1, "share": pytest.approx(0.3)}
     assert sum(place["share"] for place in (first, *others)) == pytest.approx(1.0)
+
+
+def test_a_window_forgets_by_the_clock_but_keeps_a_few_steps() -> None:
+    """A run that rests most of the time takes long to fill ten seconds of steps."""
+    window = Window(10.0, [_step(number, seconds=0.01) for number in range(100)])
+    assert [step.step for step in window.steps] == list(range(100 - FEW, 100))
+    assert window.box("f").tuples_in == {"in": 10 * FEW}
+
+
+def test_what_a_source_left_unread_is_in_the_file() -> None:
+    step = replace(_step(1), sources={"s": SourceFigures(10, 7, 0.25, 99, 0.5, 4), "t": SourceFigures(3)})
+    assert from_json(as_json(step)) == step

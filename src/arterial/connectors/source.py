@@ -7,13 +7,14 @@ again reads the same tuples again; a source must only keep that promise.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
 
+from arterial.network.keys.left_out import LeftOut
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, END, Train
 
@@ -57,6 +58,8 @@ class Part:
     index: int
     count: int
     key: tuple[str, ...] | None = None
+    without: LeftOut | None = None
+    """Groups that are not wanted; for a source that `skips` them."""
 
 
 class Source(ABC):
@@ -111,6 +114,14 @@ class Source(ABC):
         """The same as trains that follow each other: one, unless the source knows what length its boxes like best."""
         return [Train(self.read(span.before, span.after, part), span.after.through)]
 
+    def skips(self, by: tuple[str, ...]) -> bool:
+        """Whether it can leave out groups, which agree in these columns, without reading them (`Part.without`)."""
+        return False
+
+    def skipped(self, span: Span, part: Part) -> int:
+        """How many tuples of a part are not read, by `Part.without`."""
+        return 0
+
     def share(self, progress: Progress) -> float | None:
         """How much of it is read, from 0 to 1, if it knows how much there is."""
         return 1.0 if progress.through == END else None
@@ -123,3 +134,22 @@ class Source(ABC):
         """How long the oldest tuple of a step has waited by now, in seconds, if it knows: from when it arrived, or was
         due, to when the step is planned."""
         return 0.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a part of a source gives in a step. Nothing is read before somebody goes through it."""
+
+    source: Source
+    span: Span
+    part: Part
+    arc: str = ""
+    """For a source that can leave out groups: the arc on which they are missing then."""
+
+    @property
+    def skipped(self) -> int:
+        """How many tuples are not read."""
+        return self.source.skipped(self.span, self.part) if self.part.without is not None else 0
+
+    def __iter__(self) -> Iterator[Train]:
+        return iter(self.source.read_trains(self.span, self.part))

@@ -23,6 +23,12 @@ class Drop:
     """An expression over the arc's columns: tuples for which it is not true are left out, before the share is."""
     overflow: bool = False
     """Whether what is left out is kept, to be settled later."""
+    by: tuple[str, ...] = ()
+    """Columns: tuples that agree in them are left out together, and the same ones in every step; a hash of their values
+    and the seed decides. A greater share leaves out the same groups, and more."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by", tuple(self.by))  # JSON has lists
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class SourceFigures:
     """How far a source has come."""
 
     tuples: int = 0
-    """Read in this step."""
+    """Read in this step, or left out unread."""
     waiting: int | None = None
     """Tuples that wait to be read, if the source knows."""
     waited: float = 0.0
@@ -50,6 +50,8 @@ class SourceFigures:
     """Every tuple up to this time is read; None before the first and after the last."""
     share: float | None = None
     """How much of it is read, from 0 to 1, if it knows how much there is."""
+    unread: int | None = None
+    """For a source that can leave out whole groups without reading them: how many tuples it did not read."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,10 @@ def as_json(step: StepFigures) -> dict[str, Any]:
             for slot in step.slots
         ],
         "sources": {
-            name: [source.tuples, source.waiting, round(source.waited, 4), source.through, source.share]
+            name: [
+                *(source.tuples, source.waiting, round(source.waited, 4), source.through, source.share),
+                *(() if source.unread is None else (source.unread,)),
+            ]
             for name, source in step.sources.items()
         },
         "outputs": {

@@ -11,9 +11,15 @@ from arterial.figures.step import BoxFigures, SlotFigures, StepFigures
 Place = tuple[str | None, int | None, int | None]
 """A box, its level and a slot; no box: what a level spends around boxes; no level: what a step spends around levels."""
 
+FEW = 20
+"""So many steps stay in a window, however far apart they are."""
+
 
 class Window:
     """The last steps of a run, as many as fit into `seconds`, and at most `most`; at least the last one.
+
+    What is older than that by the clock goes too, as long as `FEW` steps are left: a run that rests much must not be
+    judged by how it was long ago.
 
     >>> window = Window(10.0)
     >>> window.add(StepFigures(1, 1, 0.0, 0.5, {"fast": BoxFigures({"in": 10}, {"out": 4}, 0.02)}))
@@ -39,8 +45,13 @@ class Window:
         """Take in the next step; those that are too old go."""
         self.steps.append(step)
         self._count(step, 1)
-        while len(self.steps) > 1 and (self._seconds > self.length or len(self.steps) > self._most):
+        while len(self.steps) > 1 and (
+            self._seconds > self.length or len(self.steps) > self._most or self._begins_too_early()
+        ):
             self._count(self.steps.popleft(), -1)
+
+    def _begins_too_early(self) -> bool:
+        return len(self.steps) > FEW and self.steps[-1].born - self.steps[0].born > self.length
 
     @property
     def seconds(self) -> float:

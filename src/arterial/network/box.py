@@ -122,6 +122,10 @@ class Box(ABC):
     """The inputs of which tuples may be left out under overload: the answer is then that of a sample, and it recovers
     once all tuples come again. Ask `may_be_thinned`, which knows the streams too."""
 
+    thinnable_by_group: ClassVar[frozenset[str]] = frozenset()
+    """The inputs of which whole groups of the stream's key may be left out under overload: what the box answers about
+    the other groups is then exactly right. Ask `may_lose_groups`, which knows the streams too."""
+
     inseparable: ClassVar[frozenset[str]] = frozenset()
     """The inputs whose arc must stay as it is: nothing between the box and its neighbour, nothing left out, both in one
     superbox. For a box that relies on more than the tuples, such as the numbers of rows in its neighbour's train."""
@@ -235,6 +239,12 @@ class Box(ABC):
         The changes of a signed stream belong together, so none of them may.
         """
         return port in self.thinnable and port not in self.inseparable and not self.fed_by[port].signed
+
+    def may_lose_groups(self, port: str) -> bool:
+        """Whether whole groups may be left out of the stream on that input, as far as this box is concerned."""
+        stream = self.fed_by[port]
+        whole = port in self.thinnable_by_group and port not in self.inseparable
+        return whole and bool(stream.keyed_by) and not stream.signed
 
 
 def is_from_library(kind: type[Box]) -> bool:

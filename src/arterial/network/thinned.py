@@ -34,6 +34,36 @@ def why_not_thinned(network: NetworkValue, arc: Arc) -> str | None:
     return None
 
 
+def groups_to_leave_out(network: NetworkValue, arc: Arc) -> tuple[str, ...] | None:
+    """The columns by which tuples may be left out on an arc in whole groups, or None if they may not.
+
+    Tuples that agree in these columns go or stay together. So every box behind the arc that needs its groups whole has
+    these columns in its key, and has them as they are on the arc.
+    """
+    if arc in network.inseparable:
+        return None
+    here = set(network.streams[arc.begin].schema.names)
+    keys: list[tuple[str, ...]] = []
+    asked: set[Port] = set()
+    ports = [arc.end]
+    while ports:
+        port = ports.pop()
+        if port in asked:
+            continue
+        asked.add(port)
+        box = network.box(port.box)
+        if box.may_lose_groups(port.port):
+            keys.append(box.fed_by[port.port].keyed_by)
+        elif not box.may_be_thinned(port.port):
+            return None
+        elif box.passes:
+            ports += [end for out in box.outputs for end in network.departures(Port(box.name, out))]
+        elif box.stateless:  # a Map may give other values the names of the group
+            return None
+    common = [name for name in keys[0] if name in here and all(name in key for key in keys)] if keys else []
+    return tuple(common) or None
+
+
 def why_not_settled(network: NetworkValue, arc: Arc) -> str | None:
     """Why tuples that are left out on an arc could not be settled later, or None if they could.
 

@@ -10,16 +10,21 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import prod
 from statistics import median
 
 from arterial.figures.step import StepFigures
 from arterial.figures.window import Window
 from arterial.network.network import Arc, NetworkValue, Port
-from arterial.service.shares import kept_of, pass_on
+from arterial.service.shares import counted_again, kept_of, pass_on, together
 
 UNLIKE = 1.2
 """Two steps show what a tuple costs if one had so many times the work of the other."""
+
+ODD = 4.0
+"""A step is odd if a tuple took so many times as long in it as is usual."""
+
+ENOUGH_STEPS = 3
+"""What is usual is known from so many steps on."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Load:
     """Seconds of a core that the tuples need which wait before the sources."""
     kept: Mapping[str, float] = field(default_factory=dict)
     """The share of its tuples that each arc let through while this was measured."""
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """The sources that do not read what is left out on the one arc that they have, with that arc."""
 
     def delivered(self, kept: Mapping[str, float]) -> dict[str, float]:
         """The share of its tuples that each output gets if arcs let so much through."""
@@ -71,19 +78,22 @@ class Load:
         for way in self._ways:
             if not way.inputs:
                 share[way.box] = 1.0
-                work[way.box] = way.cost * way.rate
+                work[way.box] = way.cost * way.rate * kept.get(self.unread.get(way.box, ""), 1.0)
                 continue
             entering = [share[begin] * kept.get(arc, 1.0) for begin, arc, _ in way.inputs]
             tuples = sum(part * rate for part, (_, _, rate) in zip(entering, way.inputs, strict=True))
             work[way.box] = way.cost * tuples
-            share[way.box] = (tuples / way.rate if way.rate else min(entering)) if way.adds_up else prod(entering)
+            if way.adds_up:
+                share[way.box] = tuples / way.rate if way.rate else min(entering)
+            else:
+                share[way.box] = together(entering, kept, way.again)
             if way.is_output:
                 delivered[way.box] = entering[0]
         return work, delivered
 
     @cached_property
     def _ways(self) -> tuple[_Way, ...]:
-        ways = []
+        ways, again = [], counted_again(self.network)
         for box in self.network.order:
             inputs = tuple(
                 (begin.box, str(Arc(begin, Port(box.name, port))), self.rates.get(begin, 0.0))
@@ -92,7 +102,8 @@ class Load:
             left = sum(self.rates.get(Port(box.name, port), 0.0) for port in box.outputs)
             rate = sum(rate for _, _, rate in inputs) if inputs else left
             adds_up = box.independent and len(inputs) > 1
-            ways.append(_Way(box.name, inputs, self.cost.get(box.name, 0.0), rate, adds_up, not box.outputs))
+            cost = self.cost.get(box.name, 0.0)
+            ways.append(_Way(box.name, inputs, cost, rate, adds_up, not box.outputs, again.get(box.name, ())))
         return tuple(ways)
 
 
@@ -108,6 +119,8 @@ class _Way:
     adds_up: bool
     """Whether it gives the mean of its inputs' shares, not their product."""
     is_output: bool
+    again: tuple[str, ...]
+    """The arcs that a product of its inputs' shares counts too often."""
 
 
 def measure(
@@ -124,19 +137,28 @@ def measure(
     counted = {box.name: window.box(box.name) for box in network.boxes}
     base: dict[Port, float] = {}
     shares: dict[Port, float] = {}
+    again = counted_again(network) if kept else {}
+    unread = {name: arc for name in sources if (arc := _unread(window, network, name))}
+    skipped = {
+        name: sum(step.sources[name].unread or 0 for step in window.steps if name in step.sources) for name in unread
+    }
     for box in network.order:  # what would have left each port in the window, had all been kept
-        pass_on(network, box, shares, kept, base)
+        pass_on(network, box, shares, kept, base, again)
         for name in box.outputs:
             share = shares[Port(box.name, name)]
-            base[Port(box.name, name)] = counted[box.name].tuples_out.get(name, 0) / share if share else 0.0
+            left = counted[box.name].tuples_out.get(name, 0) + (
+                skipped.get(box.name, 0) if name == box.outputs[0] else 0
+            )
+            base[Port(box.name, name)] = left / share if share else 0.0
     arriving = {name: arrival_rate(window.steps, name) for name in sources} if rates_of is None else rates_of
     rates: dict[Port, float] = {}
+    usual = without_odd_steps(window)
     cost = {}
     for box in network.order:
         entered = sum(counted[box.name].tuples_in.values()) if box.inputs else 0
         left = sum(counted[box.name].tuples_out.values())
         tuples = entered or left
-        cost[box.name] = counted[box.name].seconds / tuples if tuples else 0.0
+        cost[box.name] = cost_in(usual, box.name) or cost_in(window, box.name) if tuples else 0.0
         arrivals = network.arrivals(box)
         before = sum(base[begin] for begin in arrivals.values())
         comes = sum(rates[begin] for begin in arrivals.values())
@@ -146,13 +168,47 @@ def measure(
             else:
                 whole = sum(base[Port(box.name, other)] for other in box.outputs)
                 rates[port] = arriving[box.name] * base[port] / whole if whole else 0.0
-    fixed, stretch = fit(window.steps, cores)
-    load = Load(network, cost, rates, fixed, stretch, kept=kept)
+    fixed, stretch = fit(usual.steps, cores)
+    load = Load(network, cost, rates, fixed, stretch, kept=kept, unread=unread)
     last = window.steps[-1].sources
     queue = sum(last[name].waiting or 0 for name in sources if name in last)
     comes = sum(arriving[name] for name in sources)
     per_tuple = load.work(kept) / comes if comes else 0.0
     return replace(load, waiting=queue * per_tuple)
+
+
+def _unread(window: Window, network: NetworkValue, source: str) -> str | None:
+    """The only arc of a source that need not read what is left out there; None if it reads all."""
+    figures = window.steps[-1].sources.get(source)
+    ends = [arc for arc in network.arcs if arc.begin.box == source]
+    return str(ends[0]) if figures is not None and figures.unread is not None and len(ends) == 1 else None
+
+
+def cost_in(window: Window, box: str) -> float:
+    """Seconds of a core for each tuple that entered a box in a window, or left it, for a source; 0 if none did."""
+    figures = window.box(box)
+    tuples = sum(figures.tuples_in.values()) or sum(figures.tuples_out.values())
+    return figures.seconds / tuples if tuples else 0.0
+
+
+def without_odd_steps(window: Window) -> Window:
+    """A window without the steps that say nothing of what tuples cost: a first step that loads libraries, a machine
+    that slept. A step is odd if it took `ODD` times as long for a tuple as is usual, and a good part of all the time.
+    """
+    known = []
+    for step in window.steps:
+        if tuples := sum(source.tuples for source in step.sources.values()):
+            known.append((sum(box.seconds for box in step.boxes.values()) / tuples, tuples, step))
+    if len(known) < ENOUGH_STEPS:
+        return window
+    usual, half = 0.0, sum(tuples for _, tuples, _ in known) / 2
+    for cost, tuples, _ in sorted(known, key=lambda one: one[0]):
+        usual, half = cost, half - tuples
+        if half <= 0:
+            break
+    least = sum(cost * tuples for cost, tuples, _ in known) / len(known)
+    odd = {step.step for cost, tuples, step in known if cost > ODD * usual and cost * tuples > least}
+    return Window(math.inf, [step for step in window.steps if step.step not in odd]) if odd else window
 
 
 def recent(window: Window, seconds: float) -> list[StepFigures]:

@@ -9,13 +9,15 @@ goes.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from arterial.figures.steering import Steering
+from arterial.figures.steering import Drop, Steering
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue, Port
 from arterial.network.qos import good_zone
 from arterial.service.load import Load, arrival_rate, measure, recent
+from arterial.service.shares import in_force
 from arterial.service.turn import Turn
 from arterial.service.utility import outputs_of
 
@@ -38,11 +40,11 @@ LEAST = 0.1
 """A source is given at least this share of a train, also if little came of it lately."""
 
 
-def train_length(load: Load, window: Window) -> float:
-    """The tuples of all sources together that the next train should have at most."""
+def train_length(load: Load, window: Window, shed: Mapping[str, Drop] | None = None) -> float:
+    """The tuples of all sources together that the next train should have at most, with these drops in force."""
     lately = recent(window, RECENT)
     arriving = sum(arrival_rate(lately, name) for name in sources_of(load.network) if says_what_waits(window, name))
-    per_tuple = seconds_per_tuple(load, window)
+    per_tuple = seconds_per_tuple(load, window, shed)
     if not per_tuple:
         return math.inf
     efficient = load.fixed * EFFICIENT / (1 - EFFICIENT) / per_tuple
@@ -58,11 +60,11 @@ def train_length(load: Load, window: Window) -> float:
     return max(needed, min(efficient, in_time), 1.0)
 
 
-def seconds_per_tuple(load: Load, window: Window) -> float:
+def seconds_per_tuple(load: Load, window: Window, shed: Mapping[str, Drop] | None = None) -> float:
     """k: seconds of a step for each tuple that is read, with the drops in force."""
     comes = sum(load.rates.get(Port(name, port), 0.0) for name in sources_of(load.network) for port in _out(load, name))
     if comes:
-        return load.stretch * load.work(load.kept) / comes
+        return load.stretch * load.work(in_force(window, load.network, shed) if shed else load.kept) / comes
     read = sum(source.tuples for step in window.steps for source in step.sources.values())
     work = sum(box.seconds for step in window.steps for box in step.boxes.values())
     return load.stretch * work / read if read else 0.0
@@ -73,7 +75,7 @@ def schedule(window: Window, network: NetworkValue, steering: Steering, cores: i
     load = measure(window, network, cores)
     if load is None:
         return steering
-    length = min(train_length(load, window), most)
+    length = min(train_length(load, window, steering.shed), most)
     before = sum(steering.admit.values())
     if before and abs(length - before) < STEADY * before:
         return steering

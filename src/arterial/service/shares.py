@@ -1,17 +1,23 @@
 """Shares: how much of each stream is left, where some of it is left out on arcs upstream.
 
 A box that takes each tuple of several inputs by itself (a union) gives the mean of their shares, by their rates. Any
-other box gives the product: a pair needs both its tuples.
+other box gives the product: a pair needs both its tuples. Where whole groups are left out, the inputs of a box miss the
+same groups, so an arc that lies before several of them counts once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from math import prod
 
+import numpy as np
+
+from arterial.figures.steering import Drop
 from arterial.figures.window import Window
 from arterial.network.box import Box
 from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.thinned import groups_to_leave_out, why_not_thinned
 
 
 def kept_of(window: Window, network: NetworkValue) -> dict[str, float]:
@@ -28,19 +34,59 @@ def kept_of(window: Window, network: NetworkValue) -> dict[str, float]:
     return kept
 
 
+def in_force(window: Window, network: NetworkValue, shed: Mapping[str, Drop]) -> dict[str, float]:
+    """The share that each arc lets through by the drops in force; by predicate and by group, as the last steps counted
+    it."""
+    measured = kept_of(Window(math.inf, list(window.steps)[-2:]), network)
+    return {arc: measured.get(arc, 1.0) if drop.keep or drop.by else 1 - drop.share for arc, drop in shed.items()}
+
+
 def shares_of(network: NetworkValue, kept: Mapping[str, float], rates: Mapping[Port, float]) -> dict[Port, float]:
     """The share that is left at each port: of what leaves an output port, of what enters an input port.
 
     `kept` is by arc, as text; `rates` are those of output ports when nothing is left out.
     """
     shares: dict[Port, float] = {}
+    again = counted_again(network) if kept else {}
     for box in network.order:
-        pass_on(network, box, shares, kept, rates)
+        pass_on(network, box, shares, kept, rates, again)
     return shares
 
 
+Again = Mapping[str, tuple[str, ...]]
+"""By box: the arcs that lie before several of its inputs and lose whole groups only, each once for every such input
+beyond the first."""
+
+
+def counted_again(network: NetworkValue) -> Again:
+    """Which arcs a product of shares would count several times."""
+    if not any(box.thinnable_by_group for box in network.boxes):
+        return {}
+    grouped = {str(arc) for arc in network.arcs if why_not_thinned(network, arc) and groups_to_leave_out(network, arc)}
+    before: dict[str, frozenset[str]] = {}
+    again = {}
+    for box in network.order:
+        inputs = []
+        for port, begin in network.arrivals(box).items():
+            arc = str(Arc(begin, Port(box.name, port)))
+            inputs.append(before[begin.box] | ({arc} & grouped))
+        if box.independent and len(inputs) > 1:
+            before[box.name] = frozenset.intersection(*inputs)
+            continue
+        before[box.name] = frozenset[str]().union(*inputs)
+        extra = tuple(arc for arc in before[box.name] for _ in range(sum(arc in one for one in inputs) - 1))
+        if extra:
+            again[box.name] = extra
+    return again
+
+
 def pass_on(
-    network: NetworkValue, box: Box, shares: dict[Port, float], kept: Mapping[str, float], rates: Mapping[Port, float]
+    network: NetworkValue,
+    box: Box,
+    shares: dict[Port, float],
+    kept: Mapping[str, float],
+    rates: Mapping[Port, float],
+    again: Again,
 ) -> None:
     """Add the shares at the ports of one box to those of the boxes before it."""
     arrivals = network.arrivals(box)
@@ -53,9 +99,22 @@ def pass_on(
         whole = sum(weights)
         left = sum(w * s for w, s in zip(weights, inputs, strict=True)) / whole if whole else min(inputs)
     else:
-        left = prod(inputs)
+        left = together(inputs, kept, again.get(box.name, ()))
     for port in box.outputs:
         shares[Port(box.name, port)] = left
+
+
+def together(inputs: Sequence[float], kept: Mapping[str, float], again: Sequence[str]) -> float:
+    """The share that leaves a box which needs all its inputs.
+
+    >>> together([0.5, 0.5, 0.9], {"reports → roads": 0.5}, ["reports → roads"])
+    0.45
+    """
+    left = prod(inputs)
+    for arc in again:
+        through = kept.get(arc, 1.0)
+        left = left / through if np.all(through) else left * 0.0
+    return left
 
 
 def delivered(network: NetworkValue, shares: Mapping[Port, float]) -> dict[str, float]:

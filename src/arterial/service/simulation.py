@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 
 import polars as pl
 
@@ -22,6 +21,7 @@ from arterial.network.expression.vectorised import truth
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.state import MemoryState
 from arterial.network.train import BEGIN, Train
+from arterial.service.shares import counted_again, together
 from arterial.service.utility import outputs_of
 from arterial.service.values import histogram
 
@@ -72,6 +72,8 @@ class SimulatedRun:
     selectivity: Mapping[str, float] = field(default_factory=dict)
     """Tuples out for each tuple in, by "box.port"; 1 where nothing is said and no sample is there."""
     samples: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
+    """The sources, each with one arc, that do not read what is left out there."""
     fixed: float = 0.1
     cores: int = 2
     train_size: int = 500_000
@@ -84,6 +86,7 @@ class SimulatedRun:
         self.steps: list[StepFigures] = []
         self.records: list[Steering] = []
         self._filled = 0.0
+        self._again = counted_again(self.network)
         self._queues = {name: Waiting() for name in self.rate}
         self._held: dict[str, Waiting] = {}
         self._frames: dict[tuple[tuple[str, str], ...], dict[Port, pl.DataFrame]] = {}
@@ -138,8 +141,9 @@ class SimulatedRun:
                 oldest[box.name] = arrival if number else began
                 for place, port in enumerate(box.outputs):
                     counts[Port(box.name, port)] = whole[Port(box.name, port)] = number if place == 0 else 0.0
-                boxes[box.name] = BoxFigures({}, _whole({box.outputs[0]: number}), self.cost.get(box.name, 0) * number)
-                work += self.cost.get(box.name, 0) * number
+                really = number - self._unread_of(box.name, number)
+                boxes[box.name] = BoxFigures({}, _whole({box.outputs[0]: really}), self.cost.get(box.name, 0) * really)
+                work += self.cost.get(box.name, 0) * really
                 continue
             arrivals = self.network.arrivals(box)
             oldest[box.name] = min(oldest[begin.box] for begin in arrivals.values())
@@ -160,7 +164,9 @@ class SimulatedRun:
                 counts[Port(box.name, port)] = came[port] = number
             shares = [n / w if (w := whole[Port(box.name, p)]) else 1.0 for p, n in came.items()]
             base = sum(whole[Port(box.name, port)] for port in came)
-            left = sum(came.values()) / base if box.independent and base else prod(shares)
+            through = {arc: 1 - drop.share for arc, drop in self.steering.shed.items()}
+            again = self._again.get(box.name, ())
+            left = sum(came.values()) / base if box.independent and base else together(shares, through, again)
             gone: dict[str, float] = {}
             for port in box.outputs:
                 out = Port(box.name, port)
@@ -178,7 +184,12 @@ class SimulatedRun:
             took,
             boxes,
             sources={
-                name: SourceFigures(round(number), round(self._queues[name].tuples), max(0.0, began - arrival))
+                name: SourceFigures(
+                    round(number),
+                    round(self._queues[name].tuples),
+                    max(0.0, began - arrival),
+                    unread=round(self._unread_of(name, number)) if name in self.unread else None,
+                )
                 for name, (arrival, number) in read.items()
             },
             outputs={
@@ -192,6 +203,13 @@ class SimulatedRun:
             shed=shed,
             held={arc: round(queue.tuples) for arc, queue in self._held.items() if queue.tuples},
         )
+
+    def _unread_of(self, source: str, tuples: float) -> float:
+        """How many of a source's tuples are left out before they are read."""
+        if source not in self.unread:
+            return 0.0
+        (arc,) = (str(arc) for arc in self.network.arcs if arc.begin.box == source)
+        return tuples * self.steering.shed[arc].share if arc in self.steering.shed else 0.0
 
     def _dropped(self, arc: str, tuples: float, frames: Mapping[Port, pl.DataFrame]) -> tuple[float, float]:
         drop = self.steering.shed.get(arc)

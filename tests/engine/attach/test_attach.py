@@ -18,7 +18,7 @@ from arterial.engine.attach.token import Token
 from arterial.errors import ArterialError
 from arterial.sql.attach import Options, attach_to
 from arterial.sql.text.mistake import SqlError
-from tests.engine.attach.asked import city, finished, reports, running
+from tests.engine.attach.asked import SECONDS, city, finished, reports, running
 
 COUNTS = "SELECT seg, count(*) AS n FROM kept WHERE speed < 50 GROUP BY seg, TUMBLE(time, '10 seconds')"
 WINDOWS = ["time", "seg", "n", "sign"]
@@ -104,6 +104,10 @@ def test_a_token_file_keeps_the_state_beyond_the_retention(tmp_path: Path, monke
             take(attachment, 3 * may - 1)
     with pytest.raises(RunError, match=r"history that the query began with is no longer kept.*--token FILE"):
         attach(tmp_path / "c", "kept", query, token=text)
+    for may in range(25, SECONDS // 3 - 5):  # until no more is left than what is kept: then nobody can be overtaken
+        source.may = may
+        with attach(tmp_path / "c", "kept", query, token_file=tmp_path / "token") as attachment:
+            take(attachment, 3 * may - 1)
     source.all.set()
     last = all_of(attach(tmp_path / "c", "kept", query, token_file=tmp_path / "token"))
     assert last.filter(pl.col("sign") > 0)["n"][-1] == reports().height

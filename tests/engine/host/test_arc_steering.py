@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 import pytest
@@ -17,7 +20,7 @@ from arterial.figures.steering import Drop, Steering, Tap
 from arterial.network.box import Stream
 from arterial.network.network import NetworkValue
 from arterial.network.schema import Schema
-from arterial.network.state import MemoryState
+from arterial.network.state import MemoryState, State
 from arterial.network.train import BEGIN, END, Train
 
 COLUMNS = {"time": "int64", "k": "int64", "x": "int64"}
@@ -241,3 +244,54 @@ def test_what_may_not_be_done_is_said_when_it_is_asked_for() -> None:
     assert signed["s.out → l.in"].no_shed is None
     with pytest.raises(RunError, match="signed stream, whose changes belong together"):
         check_drop(find_arc("g", signed), Drop(0.1))
+
+
+@dataclass(frozen=True)
+class Counter(art.Box):
+    """Numbers the tuples of each group, so it needs each group whole."""
+
+    kind: ClassVar[str] = "test_arc_steering.counter"
+    thinnable_by_group: ClassVar[frozenset[str]] = frozenset({"in"})
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        return {"out": inputs["in"]}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        return {"out": trains["in"]}
+
+
+def test_where_no_tuple_may_go_whole_groups_may() -> None:
+    net = art.Network("groups")
+    net.source("s", COLUMNS).filter("f", "x >= 0").group_by("k").box(Counter("c")).output("o")
+    facts = arcs_of(InProcess(net.value, ordered_sources=["s"]).plan)
+    assert facts["f.out → by_k.in"].groups == ("k",)
+    check_drop(facts["f.out → by_k.in"], Drop(0.5, by=("k",)))
+    with pytest.raises(
+        RunError, match=r"no single tuples may be left out.*Whole groups of k may be left out \(--by k\)"
+    ):
+        check_drop(facts["f.out → by_k.in"], Drop(0.5))
+    with pytest.raises(RunError, match="no single tuples"):
+        check_drop(facts["f.out → by_k.in"], Drop(0.5, by=("x",)))
+    with pytest.raises(RunError, match="there is no column 'z'; its columns are: time, k, x"):
+        check_drop(facts["c.out → o.in"], Drop(0.5, by=("z",)))
+    for shards in (1, 3):
+        host = InProcess(net.value, shards=shards, ordered_sources=["s"])
+        steering = Steering.from_json(Steering(shed={"s.out → f.in": Drop(0.5, by=("k",))}).as_json())
+        kept, gone = set(), 0
+        for train in _trains(5):
+            kept |= set(host.step(train, steering)["o"].tuples["k"].to_list())
+            gone += _shed(host, "s.out → f.in")
+        every = _tuples().filter(pl.col("x") >= 0)
+        assert 0 < len(kept) < every["k"].n_unique()
+        assert gone == _tuples().filter(~pl.col("k").is_in(kept)).height
+
+
+def test_what_it_takes_to_read_a_source_is_its_cost() -> None:
+    def slowly() -> Iterator[Train]:
+        for train in _trains(3):
+            time.sleep(0.01)
+            yield train["s"]
+
+    host = InProcess(_ordered(), ordered_sources=["s"])
+    outcomes = host.step_by_slot({"s": [slowly()]})
+    assert sum(outcome.counts["s"].seconds for level in outcomes for outcome in level if "s" in outcome.counts) >= 0.03

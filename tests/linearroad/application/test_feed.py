@@ -15,6 +15,7 @@ from arterial.linearroad.application import originals
 from arterial.linearroad.application.feed import FIRST_SIZE, LARGEST_SIZE, REPORT_SCHEMA, REQUEST_SCHEMA, ROAD_KEY
 from arterial.linearroad.application.inputs import StoredInput
 from arterial.linearroad.formats.line_writer import event_lines
+from arterial.network.keys.left_out import LeftOut
 from arterial.network.keys.slots import slots
 from arterial.network.train import BEGIN, END, Train
 from tests.linearroad.cities import generate
@@ -135,3 +136,28 @@ def test_plans_cover_every_second_once(stored: StoredInput, feeds: dict[str, Sou
         seconds += range(before.position["second"], after.position["second"])
         before = after
     assert seconds == list(range(SECONDS))
+
+
+def test_roads_that_are_left_out_are_counted_and_not_read(stored: StoredInput, feeds: dict[str, Source]) -> None:
+    feed, every = feeds["reports"], wanted(stored, "reports")
+    assert feed.skips(ROAD_KEY)
+    assert not feed.skips(("vid",))
+    for share in (0.3, 0.7):
+        without = LeftOut(ROAD_KEY, share, seed=1)
+        stays = pl.Series(without.stays(every))
+        for slot in range(2):
+            part = Part(slot, 2, ROAD_KEY, without)
+            mine = pl.Series(slots(every, ROAD_KEY, 2) == slot)
+            found = pl.concat([train.tuples for train in feed.read_trains(span(0, SECONDS), part)])
+            assert same(found, every.filter(mine & stays))
+            assert feed.skipped(span(0, SECONDS), part) == (mine & ~stays).sum()
+
+
+def test_each_feed_knows_what_waits_of_its_own(stored: StoredInput, tmp_path: Path) -> None:
+    pace = Pace(0, 1.0, path=tmp_path / "clock.json")
+    pace.start(at=1000.0)
+    at = Progress({"second": 100, "warm up": 0, "at": 0.0, "size": 0}, 99)
+    for name, feed in stored.feeds(pace, 0).items():
+        bound = feed.bind(name, REPORT_SCHEMA, "time", tmp_path)
+        due = wanted(stored, name).filter(pl.col("time").is_between(100, 150))
+        assert bound.waiting(at, 1150.0) == due.height

@@ -11,6 +11,7 @@ from arterial.network.network import NetworkValue, Port
 from arterial.network.qos import good_zone
 from arterial.service.load import Load
 from arterial.service.shedding.greedy import Choices, Plan, choose
+from arterial.service.shedding.optimum import uniform
 from arterial.service.utility import outputs_of
 
 LIMITS = {"notices": 5, "alerts": 5, "balances": 5, "expenditures": 10, "travels": 30}
@@ -36,7 +37,28 @@ def loaded(network: NetworkValue) -> Load:
 def test_travel_times_are_left_out_before_toll_notices() -> None:
     network = linear_road_network(PROFILES["spec"], History())
     choices = Choices.of(loaded(network))
-    plan = choose(choices, 0.98 * choices.work(Plan()))
+    plan = choose(choices, 0.99 * choices.work(Plan()))
     missing = {output for point in plan.out for output in point.outputs}
     assert missing
     assert not missing & {"notices", "alerts", "balances"}
+
+
+@pytest.mark.parametrize("times", [1.5, 2, 4])
+def test_where_that_is_not_enough_whole_roads_are_left_out(times: float) -> None:
+    network = linear_road_network(PROFILES["spec"], History())
+    choices = Choices.of(loaded(network))
+    capacity = choices.work(Plan()) / times
+    plan = choose(choices, capacity)
+    assert choices.work(plan) <= capacity
+    assert choices.utility(plan) > choices.utility(uniform(choices, capacity))
+    drops = choices.drops(plan)
+    assert drops["requests.out → travel_requests.in"].share > 0.85
+    roads = drops["reports.out → by_xway_dir.in"]
+    assert roads.by == ("xway", "dir")
+    assert 0.3 < roads.share < 0.9
+
+
+def test_an_answer_that_needs_all_of_a_road_misses_it_once() -> None:
+    network = linear_road_network(PROFILES["spec"], History())
+    shares = loaded(network).delivered({"reports.out → by_xway_dir.in": 0.5})
+    assert shares == {"notices": 0.5, "alerts": 0.5, "balances": 0.5, "expenditures": 1.0, "travels": 1.0}

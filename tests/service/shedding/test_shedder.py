@@ -10,9 +10,11 @@ import polars as pl
 import pytest
 
 from arterial import Delay, Network, NetworkValue, QoS, function
+from arterial.figures.steering import Drop, Steering
+from arterial.figures.step import BoxFigures, SourceFigures, StepFigures
 from arterial.figures.window import Window
 from arterial.service.shedding.overload import late
-from arterial.service.shedding.shedder import Shedder
+from arterial.service.shedding.shedder import Memory, Shedder, shed
 from arterial.service.simulation import SimulatedRun
 from arterial.service.utility import total, utilities
 from tests.service.networks import FAN_OUT_COST, JOIN_COST, fan_out, join, load_of
@@ -151,3 +153,15 @@ def test_where_the_value_is_not_known_upstream_a_predicate_is_found_by_trial() -
     values = simulated.steps[0].outputs["valued"].values
     assert utilities(steps, net.value, {"valued": values})["valued"] > 0.55, "by chance it would be 0.43"
     assert late_after(simulated, 20) == []
+
+
+def test_groups_of_unlike_size_are_corrected_by_what_went() -> None:
+    """Half of the groups were asked for, and they had a quarter of the tuples: the next plan asks for more."""
+    value = fan_out()
+    arc = "reports.out → metric.in"
+    boxes = {"reports": BoxFigures({}, {"out": 1_000}, 0.1), "metric": BoxFigures({"in": 750}, {"out": 750}, 1.0)}
+    sources = {"reports": SourceFigures(1_000, 0)}
+    steps = [StepFigures(n, 1, float(n), 1.0, boxes, sources=sources, shed={arc: 250}) for n in range(3)]
+    steering = Steering(shed={arc: Drop(0.5, by=("vehicle",))})
+    _, memory = shed(Window(math.inf, steps), value, steering, Memory(), 2)
+    assert memory.unlike == {arc: 0.5}

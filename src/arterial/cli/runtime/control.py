@@ -19,6 +19,7 @@ def control(
     trains: int = typer.Option(1, "--trains", "-n", help="For step: how many trains."),
     share: float = typer.Option(0.0, help="For shed: the share of the tuples to leave out, from 0 to 1."),
     keep: str | None = typer.Option(None, help="For shed: leave out all tuples for which this is not true."),
+    by: str = typer.Option("", help="For shed: leave out whole groups, which agree in these columns: --by xway,dir."),
     overflow: bool = typer.Option(False, "--overflow", help="For shed: keep what is left out, to be settled."),
     take: int = typer.Option(0, help="For hold: so many of the waiting tuples go on in each step, the oldest first."),
     off: bool = typer.Option(False, "--off", help="For shed and hold: no longer."),
@@ -41,6 +42,8 @@ def control(
         raise RunError(
             f"unknown command {command!r}; expected one of: {', '.join(_COMMANDS)}{near(command, _COMMANDS)}"
         )
+    if command == "step" and trains < 1:
+        raise RunError(f"step: --trains {trains}; expected a number from 1 on")
     own = folder / FOLDER if (folder / FOLDER).is_dir() else find_checkpoint(folder) / FOLDER
     if command not in ("show", "settle"):
         _say_if_over(own.parent, command)
@@ -51,7 +54,8 @@ def control(
         if command == "shed":
             if not off and not share and keep is None:
                 raise RunError(f"shed: how much of {found.name}? Give --share or --keep, or --off to end it")
-            drop = Drop(share, keep=keep, overflow=overflow)
+            columns = tuple(name.strip() for name in by.split(",") if name.strip())
+            drop = Drop(share, keep=keep, overflow=overflow, by=columns)
             if not off:
                 check_drop(found, drop)
             said = engine.shed(own, found.name, None if off else drop)

@@ -124,7 +124,8 @@ def _steered(status: Status) -> dict[str, str]:
     held = status.window.get("held", {})
     for arc, drop in status.steering.get("shed", {}).items():
         keep = "" if drop["keep"] is None else f" all but {plain(drop['keep'])}"
-        share = f" {100 * drop['share']:.3g} %" if drop["share"] else ""
+        groups = f" of the groups by {plain(', '.join(drop['by']))}" if drop.get("by") else ""
+        share = f" {100 * drop['share']:.3g} %{groups}" if drop["share"] else ""
         said.setdefault(arc, []).append(f"shed{share}{' and' if share and keep else ''}{keep}")
     for arc, number in status.shed.items():
         said.setdefault(arc, []).append(f"{number:,} tuples left out so far")

@@ -15,6 +15,7 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.connectors.points.history import tuples_before
+from arterial.connectors.source import Part, Reading, Source, Span
 from arterial.engine.host.queue import Queue
 from arterial.engine.plan.plan import HEAD, Channel, Plan, Where
 from arterial.engine.plan.successor import queue_of
@@ -22,9 +23,11 @@ from arterial.figures.steering import Drop, Steering, Tap
 from arterial.network.expression.parser import predicate
 from arterial.network.expression.vectorised import truth
 from arterial.network.keys.hashing import GOLDEN, MASK, mix
+from arterial.network.keys.left_out import LeftOut, above
 from arterial.network.keys.slots import split
-from arterial.network.network import Arc
+from arterial.network.network import Arc, NetworkValue
 from arterial.network.state import State
+from arterial.network.thinned import groups_to_leave_out
 from arterial.network.train import Train
 
 
@@ -52,6 +55,8 @@ class ArcOutcome:
     """What is shown, by the name of the tap."""
     overflow: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     """What was left out and is kept."""
+    unread: dict[str, int] = field(default_factory=dict)
+    """For each source that can leave out groups without reading them: how many tuples of it were not read."""
 
 
 class ArcSteering:
@@ -93,7 +98,11 @@ class ArcSteering:
         number = self._trains[name] = self._trains.get(name, -1) + 1
         drop = self._shed[name]
         tuples = train.tuples
-        mask = chosen(tuples.height, drop, self._step, self._slot, number)
+        mask = (
+            LeftOut(drop.by, drop.share, drop.seed).stays(tuples)
+            if drop.by
+            else chosen(tuples.height, drop, self._step, self._slot, number)
+        )
         if drop.keep is not None:
             mask &= truth(tuples, predicate(drop.keep, self._plan.network.streams[arc.begin].schema)).to_numpy()
         left_out = tuples.height - int(mask.sum())
@@ -170,5 +179,30 @@ def chosen(rows: int, drop: Drop, step: int, slot: int, train: int) -> Array:
     for part in (drop.seed, step, slot, train):
         begin = int(mix(np.array([(begin + GOLDEN + part) & MASK], np.uint64))[0])
     hashes = mix(np.arange(rows, dtype=np.uint64) * np.uint64(GOLDEN) + np.uint64(begin))
-    stays: Array = (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53 >= drop.share
-    return stays
+    return above(hashes, drop.share)
+
+
+def unread(network: NetworkValue, steering: Steering, name: str, source: Source) -> tuple[str, LeftOut | None] | None:
+    """The arc on which groups of a source are left out, and which; None if the source must be read whole.
+
+    A drop behind the only arc of a source saves the reading too, where the source can tell its groups apart.
+    """
+    ends = [arc for arc in network.arcs if arc.begin.box == name]
+    groups = groups_to_leave_out(network, ends[0]) if len(ends) == 1 else None
+    if groups is None or not source.skips(groups):
+        return None
+    drop = steering.shed.get(str(ends[0]))
+    skips = drop is not None and bool(drop.by) and drop.keep is None and source.skips(drop.by)
+    return str(ends[0]), LeftOut(drop.by, drop.share, drop.seed) if drop is not None and skips else None
+
+
+def reading(plan: Plan, steering: Steering, name: str, source: Source, span: Span, slot: int) -> Reading:
+    """What a slot reads of a source in a step."""
+    key = plan.source_keys[name] if name in plan.split_sources else None
+    part = Part(slot, plan.shards, key)
+    found = unread(plan.network, steering, name, source)
+    return (
+        Reading(source, span, part)
+        if found is None
+        else Reading(source, span, replace(part, without=found[1]), found[0])
+    )

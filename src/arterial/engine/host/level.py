@@ -7,9 +7,10 @@ later levels, the trains that leave the network, and what it cost. Nothing here 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from arterial.connectors.source import Reading
 from arterial.engine.host.arc_steering import ArcOutcome, ArcSteering, StepSteering
 from arterial.engine.host.failures import FAIL, Reject, process_guarded
 from arterial.engine.plan.compile import RAW, raw_port
@@ -62,6 +63,10 @@ class Outcome:
     seconds: float = 0.0
     """How long it took, from the first box to the last."""
 
+    def spend(self, box: str, began: float) -> None:
+        """Count the time since a moment of `perf_counter` as a cost of a box."""
+        self.counts.setdefault(box, Counts()).seconds += time.perf_counter() - began
+
 
 def run_level(
     plan: Plan,
@@ -83,6 +88,7 @@ def run_level(
     level, sources = plan.level(number), sources or {}
     arcs = ArcSteering(plan, number, slot, steered or StepSteering(), states)
     outcome = Outcome(passed=arcs.passed)
+    sources = {name: _Timed(name, trains, outcome) for name, trains in sources.items()}
     arrived = _arrived(plan, number, slot, parcels, states)
     leaving = {channel.begin for channel in level.departures}
     departed: dict[Port, list[Train]] = {
@@ -105,6 +111,28 @@ def run_level(
     outcome.deliveries = {name: coupled(trains) for name, trains in delivered.items()}
     outcome.seconds = time.perf_counter() - began
     return outcome
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """The trains of a source; how long it takes to read them is the source's own cost."""
+
+    name: str
+    trains: Iterable[Train]
+    outcome: Outcome
+
+    def __iter__(self) -> Iterator[Train]:
+        began = time.perf_counter()
+        for train in self.trains:
+            self.outcome.spend(self.name, began)
+            yield train
+            began = time.perf_counter()
+        if isinstance(self.trains, Reading) and (arc := self.trains.arc):
+            shed, skipped = self.outcome.passed.shed, self.trains.skipped
+            self.outcome.passed.unread[self.name] = skipped
+            if skipped:
+                shed[arc] = shed.get(arc, 0) + skipped
+        self.outcome.spend(self.name, began)
 
 
 def _entering(plan: Plan, superbox: Superbox, sources: Mapping[str, Iterable[Train]]) -> Iterable[Mapping[str, Train]]:

@@ -56,7 +56,12 @@ def report(level: int, slot: int, steered: StepSteering, outcome: Outcome, secon
         "boxes": {name: [c.tuples_in, c.tuples_out, c.seconds] for name, c in outcome.counts.items()},
         "rejects": len(outcome.rejects),
     }
-    for name, value in (("shed", passed.shed), ("held", passed.held), ("oldest", passed.oldest)):
+    for name, value in (
+        ("shed", passed.shed),
+        ("held", passed.held),
+        ("oldest", passed.oldest),
+        ("unread", passed.unread),
+    ):
         if value:
             said[name] = value
     return said

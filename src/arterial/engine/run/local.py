@@ -15,8 +15,8 @@ from typing import Any
 
 from arterial.connectors.points.contents import POINTS
 from arterial.connectors.sink import Delivery, Sink
-from arterial.connectors.source import Part, Source
-from arterial.engine.host.arc_steering import StepSteering
+from arterial.connectors.source import Source
+from arterial.engine.host.arc_steering import StepSteering, reading
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.host.level import Outcome
 from arterial.engine.host.outcome_files import OVERFLOW, report, report_of_values, write_outcome
@@ -289,8 +289,7 @@ class LocalRun(Run):
         steered = StepSteering(after["step"], record, after["born"], self.checkpoint / POINTS)
         reads = {}
         for name, source in self._sources.items():
-            key = self.plan.source_keys[name] if name in self.plan.split_sources else None
-            reads[name] = [source.read_trains(spans[name], Part(slot, shards, key)) for slot in range(shards)]
+            reads[name] = [reading(self.plan, record, name, source, spans[name], slot) for slot in range(shards)]
         outcomes = self._host.step_by_slot(reads, steered)
         reports: list[Mapping[str, Any]] = []
         for level, slots in enumerate(outcomes, start=HEAD):
@@ -309,4 +308,6 @@ class LocalRun(Run):
     def _deliver(self, step: int, slot: int, born: float, outcome: Outcome) -> None:
         for output, train in outcome.deliveries.items():
             if output in self._sinks:
+                writing = time.perf_counter()
                 self._sinks[output].write(Delivery(output, step, slot, train, born))
+                outcome.spend(output, writing)

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from arterial.connectors.points.contents import POINTS
 from arterial.connectors.sink import Delivery
-from arterial.connectors.source import Part, Span
-from arterial.engine.host.arc_steering import StepSteering
+from arterial.connectors.source import Span
+from arterial.engine.host.arc_steering import StepSteering, reading
 from arterial.engine.host.level import Outcome, run_level
 from arterial.engine.host.outcome_files import report, report_of_values, write_outcome
 from arterial.engine.plan.plan import HEAD
@@ -67,7 +67,7 @@ def run_head(work: Work, step: Step, spans: Mapping[str, Span], reached: Mapping
     began = time.perf_counter()
     _begin(work)
     later = {name: span for name, span in spans.items() if name in work.plan.split_sources}
-    sources = _read(work, {name: span for name, span in spans.items() if name not in later}, step.slot)
+    sources = _read(work, {name: span for name, span in spans.items() if name not in later}, step)
     outcome = run_level(
         work.plan, HEAD, step.slot, [], _no_state, sources=sources, policy=work.policy, steered=step.steered(work)
     )
@@ -94,7 +94,7 @@ def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes]
         state.keep_only(set(work.owners.values()))
         _swept[level, slot] = (work.run, work.version)
     parcels = [parcel for shipment in mine for parcel in shipment.parcels]
-    sources = _read(work, {name: span for shipment in mine for name, span in shipment.spans.items()}, slot)
+    sources = _read(work, {name: span for shipment in mine for name, span in shipment.spans.items()}, step)
 
     def states(owner: str) -> State:
         return state.of(work.owners[owner])
@@ -117,11 +117,10 @@ def _begin(work: Work) -> None:
     be_durable(work.durable)
 
 
-def _read(work: Work, spans: Mapping[str, Span], slot: int) -> dict[str, Iterable[Train]]:
+def _read(work: Work, spans: Mapping[str, Span], step: Step) -> dict[str, Iterable[Train]]:
     """What a slot gets of the sources, read when it is asked for."""
-    keys = {name: work.plan.source_keys[name] for name in work.plan.split_sources}
     return {
-        name: work.sources[name].read_trains(span, Part(slot, work.plan.shards, keys.get(name)))
+        name: reading(work.plan, step.steering, name, work.sources[name], span, step.slot)
         for name, span in spans.items()
     }
 
@@ -157,8 +156,10 @@ def _hand_on(
             payload = pack_tuples(train.tuples, schema) if len(train) else b""
             rows.append((work.keys[step.slot], pack_report(label, payload, FRAME if sink.to_frame else REPORT)))
         else:
+            writing = time.perf_counter()
             if (receipt := sink.write(delivery)) is not None:
                 receipts[output] = receipt
+            outcome.spend(output, writing)
             fail_point("task.delivered")
     write_outcome(Path(work.folder), work.version, step.number, level, step.slot, outcome)
     if outcome.rejects:

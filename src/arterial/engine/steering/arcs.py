@@ -35,6 +35,8 @@ class ArcTraits:
     """The column that is its time."""
     no_shed: str | None = None
     """Why nothing may be left out on it; None: it may."""
+    groups: tuple[str, ...] = ()
+    """Where no single tuples may be left out: the columns by which whole groups may; none: they may not either."""
     no_hold: str | None = None
     """Why its tuples cannot wait; None: they can."""
     no_overflow: str | None = None
@@ -54,7 +56,7 @@ class ArcTraits:
 def arcs_of(plan: Plan) -> dict[str, ArcTraits]:
     """All arcs of a plan's network, by name."""
     from arterial.engine.plan.plan import HEAD
-    from arterial.network.thinned import why_not_settled, why_not_thinned
+    from arterial.network.thinned import groups_to_leave_out, why_not_settled, why_not_thinned
 
     network = plan.network
     facts = {}
@@ -67,7 +69,8 @@ def arcs_of(plan: Plan) -> dict[str, ArcTraits]:
             no_hold = f"box {arc.end.box!r} runs where the source is read, and nothing can wait there"
         columns = {column.name: str(column.type) for column in stream.schema}
         no_shed, no_overflow = why_not_thinned(network, arc), why_not_settled(network, arc)
-        facts[str(arc)] = ArcTraits(str(arc), columns, stream.time, no_shed, no_hold, no_overflow)
+        groups = groups_to_leave_out(network, arc) or () if no_shed else ()
+        facts[str(arc)] = ArcTraits(str(arc), columns, stream.time, no_shed, groups, no_hold, no_overflow)
     return facts
 
 
@@ -121,8 +124,12 @@ def find_arc(text: str, arcs: Mapping[str, ArcTraits]) -> ArcTraits:
 
 def check_drop(arc: ArcTraits, drop: Drop) -> None:
     """Raise if tuples may not be left out there, or not so."""
-    if arc.no_shed is not None:
-        raise RunError(f"no tuples may be left out on the arc {arc.name}: {arc.no_shed}")
+    if arc.no_shed is not None and not (drop.by and set(drop.by) <= set(arc.groups) and drop.keep is None):
+        columns = ", ".join(arc.groups)
+        instead = f". Whole groups of {columns} may be left out (--by {columns.replace(' ', '')})" if columns else ""
+        raise RunError(f"no single tuples may be left out on the arc {arc.name}: {arc.no_shed}{instead}")
+    if unknown := [name for name in drop.by if name not in arc.columns]:
+        raise RunError(f"arc {arc.name}: there is no column {unknown[0]!r}; its columns are: {', '.join(arc.columns)}")
     if not isinstance(drop.share, int | float) or not 0 <= drop.share <= 1:
         raise RunError(f"arc {arc.name}: the share to leave out is {drop.share!r}; expected a number from 0 to 1")
     if drop.overflow and arc.no_overflow is not None:

@@ -35,6 +35,9 @@ ROAD_KEY = ("xway", "dir")
 SHORT_STEP, LONG_STEP = 1.5, 3.5
 FIRST_SIZE, LARGEST_SIZE = 50_000, 16_000_000
 
+ROADS = 2
+"""From this row on, the file of counts has the roads: two directions for each expressway."""
+
 REPORT_SCHEMA = Schema.of(
     {
         "time": "int32",
@@ -149,24 +152,28 @@ class StoredFeed(Feed):
 
     def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Source:
         """Count the events of each second, unless that was done before."""
-        if not self.counts.exists():
-            _count_seconds(_opened(self.folder), self.counts)
+        data = _opened(self.folder)
+        if not self.counts.exists() or len(np.load(self.counts, mmap_mode="r")) != ROADS + 2 * len(data.xways):
+            _count_seconds(data, self.counts)
         return self
 
     def waiting(self, progress: Progress, now: float) -> int | None:
-        """How many events are due and not yet read."""
+        """How many tuples of this source are due and not yet read."""
         second = progress.position["second"]
         if second < self.pace.begin or self.pace.runs_freely or not self.pace.started:
             return None
         due = min(self.pace.last_due(now) + 1, self.until)
-        return int(_counted(self.counts)[0, second:due].sum()) * self.replication.times
+        return int(self._a_second()[second:due].sum()) * self.replication.times
+
+    @abstractmethod
+    def _a_second(self) -> Array:
+        """How many tuples of this source each second of the data set has, without replicas."""
 
     def _end(self, ask: Ask) -> int | None:
         return self.until
 
     def _fitting(self, second: int, ask: Ask) -> int:
-        counts = _counted(self.counts)[0]
-        total = np.cumsum(counts[second : second + 3600]) * self.replication.times
+        total = np.cumsum(self._a_second()[second : second + 3600]) * self.replication.times
         return min(self.until, second + max(1, int(np.searchsorted(total, ask.tuples, side="right"))))
 
 
@@ -182,6 +189,25 @@ class ReportFeed(StoredFeed):
         """The reports of the roads of a slot, or a contiguous piece of all, in the order of time."""
         tuples = self._tuples(self._originals(Span(before, after), part))
         return piece_of(tuples, part) if part.key is None else tuples
+
+    def _a_second(self) -> Array:
+        reports: Array = _counted(self.counts)[1]
+        return reports
+
+    def skips(self, by: tuple[str, ...]) -> bool:
+        """Roads are found without looking at every tuple."""
+        return set(by) <= set(ROAD_KEY)
+
+    def skipped(self, span: Span, part: Part) -> int:
+        """The reports of the roads that are left out."""
+        start, stop = (progress.position["second"] for progress in (span.before, span.after))
+        counts, xways = _counted(self.counts), _opened(self.folder).xways
+        wanted = self._roads(part)
+        left_out = 0
+        for (xway, direction), replicas in self._roads(replace(part, without=None)).items():
+            times = len(replicas) - len(wanted.get((xway, direction), ()))
+            left_out += times * int(counts[ROADS + 2 * xways.index(xway) + direction, start:stop].sum())
+        return left_out
 
     def read_trains(self, span: Span, part: Part) -> Iterable[Train]:
         """The reports of the roads of a slot, few at a time."""
@@ -207,9 +233,10 @@ class ReportFeed(StoredFeed):
         if part.key is not None:
             numbers = [xway + self.replication.xway_step * r for xway, _, r in every]
             keys = pl.DataFrame({"xway": numbers, "dir": [d for _, d, _ in every]})
-            every = [
-                road for road, slot in zip(every, slots(keys, part.key, part.count), strict=True) if slot == part.index
-            ]
+            mine = slots(keys, part.key, part.count) == part.index
+            if part.without is not None:
+                mine &= part.without.stays(keys)
+            every = [road for road, here in zip(every, mine, strict=True) if here]
         roads: dict[Road, list[int]] = {}
         for xway, direction, replica in every:
             roads.setdefault((xway, direction), []).append(replica)
@@ -236,6 +263,11 @@ class RequestFeed(StoredFeed):
         requests = pl.DataFrame(self.replication.together(originals), schema=REQUEST_SCHEMA.polars())
         return requests.slice(first - from_row * times, last - first)
 
+    def _a_second(self) -> Array:
+        events, reports = _counted(self.counts)[:ROADS]
+        requests: Array = events - reports
+        return requests
+
 
 def piece_of(tuples: pl.DataFrame, part: Part) -> pl.DataFrame:
     """The contiguous piece that a part is of all tuples."""
@@ -248,13 +280,17 @@ def _bounds(rows: int, part: Part) -> tuple[int, int]:
 
 
 def _count_seconds(data: Data, path: Path) -> None:
-    """Write how many events, and how many of them are reports, each second of a data set has."""
-    counts = np.zeros((2, data.last_second + 1), np.int64)
-    for file in data.parquet_files.values():
-        events = pl.read_parquet(file, columns=["time", "type"])
-        times = events["time"].to_numpy()
+    """Write how many events, how many reports, and how many reports of each road every second of a data set has."""
+    counts = np.zeros((ROADS + 2 * len(data.xways), data.last_second + 1), np.int64)
+    for xway, file in data.parquet_files.items():
+        events = pl.read_parquet(file, columns=["time", "type", "dir"])
+        times, reports = events["time"].to_numpy(), events["type"].to_numpy() == POSITION_REPORT
         counts[0] += np.bincount(times, minlength=counts.shape[1])
-        counts[1] += np.bincount(times[events["type"].to_numpy() == POSITION_REPORT], minlength=counts.shape[1])
+        for direction in (0, 1):
+            here = times[reports & (events["dir"].to_numpy() == direction)]
+            road = counts[ROADS + 2 * data.xways.index(xway) + direction]
+            road += np.bincount(here, minlength=counts.shape[1])
+            counts[1] += road
     put_in_place(path, lambda file: np.save(file, counts))
 
 

@@ -43,6 +43,11 @@ LIMITS = {TABLE_OF_TYPE[kind]: limit for kind, limit in RESPONSE_LIMIT.items()}
 WEIGHTS = {"notices": 3.0, "alerts": 3.0, "balances": 2.0, "expenditures": 1.0, "travels": 1.0}
 """A driver acts on notices and alerts at once, accounts must be right; requests about the past can be asked again."""
 
+ASKED_AGAIN = ((0.0, 0.0), (0.1, 0.99), (1.0, 1.0))
+"""How much of the requests about the past is answered: while one in ten is, little is lost. So they go first."""
+SHARES = {"expenditures": ASKED_AGAIN, "travels": ASKED_AGAIN}
+"""The graphs of the delivered share; the other outputs lose in proportion."""
+
 
 @dataclass(frozen=True)
 class History:
@@ -77,7 +82,7 @@ def linear_road_network(
 
 def quality_of(output: str) -> QoS:
     """What is asked of an output: its answers come within the benchmark's limit, and are worthless at twice that."""
-    return QoS(Delay(LIMITS[output], 2 * LIMITS[output]), weight=WEIGHTS[output])
+    return QoS(Delay(LIMITS[output], 2 * LIMITS[output]), SHARES.get(output, ()), weight=WEIGHTS[output])
 
 
 def _keep(stream: StreamHandle, name: str, keep: Duration | None, storage_key: Sequence[str]) -> None:

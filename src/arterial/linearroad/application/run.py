@@ -145,6 +145,8 @@ class LinearRoadRun(Application):
             Settings(
                 shards=self.options.shards,
                 train_size=TRAIN_SIZE,
+                # A step that takes all that is due grows with the overload; so its length is decided too.
+                schedule="trains" if self.options.shed else "off",
                 shed=self.options.shed,
                 durable=self.options.durable,
                 watch=self.options.watch,

@@ -94,6 +94,7 @@ class Choices:
         """The plan as the engine does it."""
         share: dict[str, float] = {}
         keep: dict[str, str] = {}
+        by = {point.name: point.by for point in plan.out if point.by}
         for point, out in plan.out.items():
             if out <= 1e-9:
                 continue
@@ -103,7 +104,9 @@ class Choices:
                 (output,) = point.outputs
                 if (text := self.curves[output].keep(point.by_value, out)) is not None:
                     keep[point.name] = text
-        return {arc: Drop(share.get(arc, 0.0), keep=keep.get(arc)) for arc in sorted({*share, *keep})}
+        return {
+            arc: Drop(share.get(arc, 0.0), keep=keep.get(arc), by=by.get(arc, ())) for arc in sorted({*share, *keep})
+        }
 
     def _of(self, output: Output, share: float, plan: Plan) -> float:
         for point, out in plan.out.items():

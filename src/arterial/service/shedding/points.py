@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from arterial.boxes.ends.output import Output
 from arterial.network.network import Arc, NetworkValue, Port
-from arterial.network.thinned import why_not_settled, why_not_thinned
+from arterial.network.thinned import groups_to_leave_out, why_not_settled, why_not_thinned
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Point:
     """The outputs that then miss tuples."""
     by_value: str | None = None
     """For a drop by value: the expression over the arc's columns that gives the output's value."""
+    by: tuple[str, ...] = ()
+    """For a drop of whole groups: the columns that they have in common."""
 
     @property
     def name(self) -> str:
@@ -45,9 +47,17 @@ def may_leave_out(network: NetworkValue, arc: Arc, *, settled: bool = False) -> 
 
 
 def drop_points(network: NetworkValue, *, settled: bool = False) -> tuple[Point, ...]:
-    """Where to leave tuples out by chance: the first arcs on the way to each set of outputs that may be thinned."""
+    """Where to leave tuples out by chance: the first arcs on the way to each set of outputs that may be thinned.
+
+    Where single tuples may not go, whole groups may (Linear Road: all reports of a road).
+    """
     reached = reached_from(network)
-    allowed = {arc for arc in network.arcs if reached[arc] and may_leave_out(network, arc, settled=settled)}
+    allowed: dict[Arc, tuple[str, ...]] = {}
+    for arc in network.arcs:
+        if reached[arc] and may_leave_out(network, arc, settled=settled):
+            allowed[arc] = ()
+        elif reached[arc] and not settled and (groups := groups_to_leave_out(network, arc)):
+            allowed[arc] = groups
     into: dict[str, list[Arc]] = {}
     for arc in network.arcs:
         into.setdefault(arc.end.box, []).append(arc)
@@ -56,4 +66,4 @@ def drop_points(network: NetworkValue, *, settled: bool = False) -> tuple[Point,
         for arc in sorted(allowed)
         if not any(before in allowed and reached[before] == reached[arc] for before in into.get(arc.begin.box, ()))
     ]
-    return tuple(Point(arc, reached[arc]) for arc in first)
+    return tuple(Point(arc, reached[arc], by=allowed[arc]) for arc in first)

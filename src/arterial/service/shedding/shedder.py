@@ -13,10 +13,10 @@ from arterial.figures.steering import Drop, Steering
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
 from arterial.service.load import Load, measure
-from arterial.service.shares import kept_of
-from arterial.service.shedding.greedy import Choices, choose
+from arterial.service.shares import in_force
+from arterial.service.shedding.greedy import MOST, Choices, choose
 from arterial.service.shedding.overload import overload
-from arterial.service.shedding.trials import Trial, begin_trials, judged, put_on_trial
+from arterial.service.shedding.trials import Trial, begin_trials, came_to, judged, put_on_trial
 from arterial.service.turn import Turn
 from arterial.service.utility import outputs_of
 from arterial.service.values import Histogram
@@ -26,6 +26,10 @@ ENOUGH = 1.05
 
 SLACK = 0.85
 """It is lifted, in part or all, when it leaves less than this share of the work that could have been borne."""
+
+REFINE, SETTLED = 0.97, 6.0
+"""A plan that was made to work off a queue leaves out too much afterwards. So after so many seconds without a change it
+is also lifted when it leaves less than this share of that work."""
 
 ENOUGH_VALUES, LAST = 100, 50
 """A histogram is believed from so many tuples on, and made of so many steps."""
@@ -39,6 +43,11 @@ class Memory:
     """How values are distributed when none is left out by a predicate."""
     trials: Mapping[str, Trial] = field(default_factory=dict)
     """Estimates for outputs whose value is not known at their split point."""
+    unlike: Mapping[str, float] = field(default_factory=dict)
+    """By arc, where whole groups are left out: the share that went for each share that was asked for. Groups are of any
+    size and may be few."""
+    changed: float = -math.inf
+    """When the plan was last changed, in seconds since 1970."""
 
 
 def shed(
@@ -57,23 +66,25 @@ def shed(
     if load is None:
         return steering, memory
     found = overload(window, load, headroom)
-    left = load.work(in_force(window, load, steering)) / load.work() if load.work() else 1.0
+    left = load.work(in_force(window, network, steering.shed)) / load.work() if load.work() else 1.0
     trials = {} if overflow else begin_trials(window, network, memory.histograms, memory.trials)
     if found.seen and left * found.now > ENOUGH * found.capacity:
         planned = _plan(load, found.capacity, found.now, memory, overflow)
-    elif steering.shed and left * found.lately < SLACK * found.capacity:
+    elif steering.shed and left * found.lately < _slack(window, memory) * found.capacity:
         planned = _plan(load, found.capacity, found.lately, memory, overflow)
     else:
         drops, trials = judged(window, network, steering.shed, trials)
         return replace(steering, shed=drops), replace(memory, trials=trials)
     drops, trials = put_on_trial(planned, trials, window.steps[-1].step)
-    return replace(steering, shed=drops), replace(memory, trials=trials)
+    return replace(steering, shed=drops), replace(memory, trials=trials, changed=_now(window))
 
 
-def in_force(window: Window, load: Load, steering: Steering) -> dict[str, float]:
-    """The share that each arc lets through by the record in force; by predicate, as the last steps counted it."""
-    measured = kept_of(Window(math.inf, list(window.steps)[-2:]), load.network)
-    return {arc: measured.get(arc, 1.0) if drop.keep else 1 - drop.share for arc, drop in steering.shed.items()}
+def _slack(window: Window, memory: Memory) -> float:
+    return REFINE if _now(window) - memory.changed >= SETTLED else SLACK
+
+
+def _now(window: Window) -> float:
+    return window.steps[-1].born + window.steps[-1].seconds
 
 
 def _plan(load: Load, capacity: float, demand: float, memory: Memory, overflow: bool) -> dict[str, Drop]:
@@ -82,12 +93,22 @@ def _plan(load: Load, capacity: float, demand: float, memory: Memory, overflow: 
         return {}
     choices = Choices.of(load, memory.histograms, settled=overflow)
     drops = choices.drops(choose(choices, capacity * load.work() / demand))
-    return {arc: replace(drop, overflow=overflow) for arc, drop in drops.items()}
+    return {
+        arc: replace(drop, overflow=overflow, share=min(MOST, round(drop.share / memory.unlike.get(arc, 1.0), 4)))
+        for arc, drop in drops.items()
+    }
 
 
 def _remembered(window: Window, network: NetworkValue, steering: Steering, memory: Memory) -> Memory:
-    """The histograms of the outputs that nothing is kept from by a predicate."""
+    """The histograms of the outputs that nothing is kept from by a predicate, and how groups differ from a share."""
     histograms = dict(memory.histograms)
+    unlike = dict(memory.unlike)
+    last = list(window.steps)[-1:]
+    for arc in network.arcs:
+        drop = steering.shed.get(str(arc))
+        if drop is not None and drop.by and drop.share and (came := came_to(last, arc)) >= ENOUGH_VALUES:
+            went = sum(step.shed.get(str(arc), 0) for step in last) / came
+            unlike[str(arc)] = min(2.0, max(0.5, went / drop.share))
     if not any(drop.keep for drop in steering.shed.values()):
         for output in outputs_of(network):
             counts: dict[str, int] = {}
@@ -97,7 +118,7 @@ def _remembered(window: Window, network: NetworkValue, steering: Steering, memor
                         counts[name] = counts.get(name, 0) + number
             if sum(counts.values()) >= ENOUGH_VALUES:
                 histograms[output.name] = counts
-    return replace(memory, histograms=histograms)
+    return replace(memory, histograms=histograms, unlike=unlike)
 
 
 @dataclass

@@ -40,7 +40,7 @@ def begin_trials(
             continue
         point = split_point(network, output)
         steps = list(window.steps)
-        came = 0.0 if point is None else _came(steps, point.arc)
+        came = 0.0 if point is None else came_to(steps, point.arc)
         middle = _cut(Curve.of(output.value, histograms[output.name]), 0.5)
         estimate = first_estimate(network, output, middle)
         if came and estimate is not None:
@@ -76,7 +76,7 @@ def judged(
             continue
         steps = [step for step in window.steps if step.step > trial.since + 1]
         arc = next(one for one in network.arcs if str(one) == trial.estimate.arc)
-        came = _came(steps, arc)
+        came = came_to(steps, arc)
         if came < ENOUGH_TUPLES:
             continue
         left_out = sum(step.shed.get(str(arc), 0) for step in steps) / came
@@ -89,7 +89,7 @@ def judged(
     return made, after
 
 
-def _came(steps: list[StepFigures], arc: Arc) -> float:
+def came_to(steps: list[StepFigures], arc: Arc) -> float:
     """Tuples that came to an arc, passed or left out."""
     passed = sum(step.boxes[arc.end.box].tuples_in.get(arc.end.port, 0) for step in steps if arc.end.box in step.boxes)
     return float(passed + sum(step.shed.get(str(arc), 0) for step in steps))

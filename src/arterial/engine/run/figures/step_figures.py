@@ -45,6 +45,7 @@ def figures_of(
     sums: dict[str, tuple[dict[str, int], dict[str, int], list[float]]] = {}
     slots: list[SlotFigures] = []
     shed: dict[str, int] = {}
+    unread: dict[str, int] = {}
     held: dict[str, int] = {}
     oldest: dict[str, float] = {}
     delivered: dict[str, float] = dict(driven or {})
@@ -61,6 +62,7 @@ def figures_of(
                 delivered[name] = report["at"]
         _add(shed, report.get("shed", {}))
         _add(held, report.get("held", {}))
+        _add(unread, report.get("unread", {}))
         for arc, since in report.get("oldest", {}).items():
             oldest[arc] = min(since, oldest.get(arc, since))
         for output, counted in report.get("values", {}).items():
@@ -83,7 +85,7 @@ def figures_of(
         seconds,
         boxes,
         tuple(sorted(slots, key=lambda slot: (slot.level, slot.slot))),
-        {box.name: _source(box.name, boxes.get(box.name), reached) for box in plan.sources},
+        {box.name: _source(box.name, boxes.get(box.name), reached, unread.get(box.name)) for box in plan.sources},
         dict(sorted(made.items())),
         shed,
         {arc: number for arc, number in held.items() if number},
@@ -103,14 +105,15 @@ def _slot(report: Report) -> SlotFigures:
     )
 
 
-def _source(name: str, box: BoxFigures | None, reached: Report) -> SourceFigures:
+def _source(name: str, box: BoxFigures | None, reached: Report, unread: int | None) -> SourceFigures:
     through = reached.get("through", {}).get(name)
     return SourceFigures(
-        sum(box.tuples_out.values()) if box else 0,
+        (sum(box.tuples_out.values()) if box else 0) + (unread or 0),
         reached.get("waiting", {}).get(name),
         reached.get("waited", {}).get(name) or 0.0,
         through if through is not None and BEGIN < through < END else None,
         reached.get("share", {}).get(name),
+        unread,
     )
 
 

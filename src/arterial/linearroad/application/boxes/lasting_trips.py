@@ -24,6 +24,7 @@ class LastingTrips(Box):
     rules: Rules = ()
 
     kind: ClassVar[str] = "linear_road.lasting_trips"
+    thinnable_by_group: ClassVar[frozenset[str]] = frozenset({IN})
 
     @property
     def outputs(self) -> tuple[str, ...]:

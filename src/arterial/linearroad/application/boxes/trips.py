@@ -49,6 +49,7 @@ class Trips(Box):
     """
 
     kind: ClassVar[str] = "linear_road.trips"
+    thinnable_by_group: ClassVar[frozenset[str]] = frozenset({IN})
 
     @property
     def outputs(self) -> tuple[str, ...]:

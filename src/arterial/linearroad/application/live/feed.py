@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from arterial.connectors.source import Ask, Part, Progress, Span
 from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA, ROAD_KEY, Feed, piece_of
 from arterial.linearroad.application.kernels.base.reports import part_rows
-from arterial.linearroad.application.live.spool import events_from, look_at, note_position, read_spool
+from arterial.linearroad.application.live.spool import SpoolFile, files_from, look_at, note_position, read_spool
 from arterial.linearroad.formats.events import EVENT_SCHEMA, POSITION_REPORT
 from arterial.network.keys.slots import slots
 from arterial.network.schema import Schema
@@ -43,8 +44,12 @@ class LiveFeed(Feed):
         return super().plan(before, ask)
 
     def waiting(self, progress: Progress, now: float) -> int | None:
-        """How many events are spooled and not yet read."""
-        return events_from(look_at(self.folder, now).files, progress.position["second"])
+        """How many tuples of this source are spooled and not yet read."""
+        return sum(map(self._tuples_in, files_from(look_at(self.folder, now).files, progress.position["second"])))
+
+    @abstractmethod
+    def _tuples_in(self, file: SpoolFile) -> int:
+        """How many tuples of this source a file has."""
 
     @property
     def _warm_second(self) -> int:
@@ -57,12 +62,11 @@ class LiveFeed(Feed):
 
     def _fitting(self, second: int, ask: Ask) -> int:
         room, stop = ask.tuples, second
-        for file in look_at(self.folder, ask.now).files:
-            if file.last >= second:
-                room -= file.events
-                if room < 0 and stop > second:
-                    break
-                stop = file.last + 1
+        for file in files_from(look_at(self.folder, ask.now).files, second):
+            room -= self._tuples_in(file)
+            if room < 0 and stop > second:
+                break
+            stop = file.last + 1
         return stop if self.until is None else min(stop, self.until)
 
     def _events(self, before: Progress, after: Progress) -> pa.Table:
@@ -73,6 +77,9 @@ class LiveFeed(Feed):
 @dataclass(frozen=True, kw_only=True)
 class LiveReportFeed(LiveFeed):
     """The position reports, by expressway and direction."""
+
+    def _tuples_in(self, file: SpoolFile) -> int:
+        return file.reports
 
     def splits_by(self, key: tuple[str, ...]) -> bool:
         """Each task takes the tuples of its slot, which saves sending them to others."""
@@ -104,6 +111,9 @@ class LiveRequestFeed(LiveFeed):
         """A contiguous piece of the requests, in the order of time."""
         events = self._events(before, after)
         return piece_of(_tuples(events.filter(pc.not_equal(events["type"], POSITION_REPORT)), REQUEST_SCHEMA), part)
+
+    def _tuples_in(self, file: SpoolFile) -> int:
+        return file.requests
 
 
 def _tuples(events: pa.Table, schema: Schema) -> pl.DataFrame:

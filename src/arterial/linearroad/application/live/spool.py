@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -35,12 +35,18 @@ KEPT_SECONDS = 60
 
 @dataclass(frozen=True)
 class SpoolFile:
-    """A file of the spool: its first and last second, and its number of events."""
+    """A file of the spool: its first and last second, its number of events, and how many of them are reports."""
 
     path: Path
     first: int
     last: int
     events: int
+    reports: int
+
+    @property
+    def requests(self) -> int:
+        """How many of its events are requests."""
+        return self.events - self.reports
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,8 @@ class Spool:
         self.account.events += events.num_rows
         reports = events["type"].to_numpy() == POSITION_REPORT
         self.account.xways.update(np.unique(events["xway"].to_numpy()[reports]).tolist())
-        path = self.folder / f"seconds-{self.until:010d}-{until - 1:010d}-{events.num_rows}.arrow"
+        counted = (events.num_rows, int(reports.sum()))
+        path = self.folder / f"seconds-{self.until:010d}-{until - 1:010d}-{counted[0]}-{counted[1]}.arrow"
         schema = EVENT_SCHEMA.with_metadata({ACCOUNT: self.account.to_json()})
 
         def write(file: BinaryIO) -> None:
@@ -107,7 +114,7 @@ class Spool:
 
         with writing(path):
             put_in_place(path, write)
-        self._files.append(SpoolFile(path, self.until, until - 1, events.num_rows))
+        self._files.append(SpoolFile(path, self.until, until - 1, *counted))
         self.until = until
 
     def end(self) -> None:
@@ -145,8 +152,9 @@ def look(folder: Path) -> Spooled:
         paths = sorted(folder.glob("seconds-*.arrow"))
     files = []
     for path in paths:
-        first, last, events = path.stem.split("-")[1:]
-        files.append(SpoolFile(path, int(first), int(last), int(events)))
+        first, last, events, *reports = (int(number) for number in path.stem.split("-")[1:])
+        # The name of a file of version 0.1 does not say how many are reports: nearly all are.
+        files.append(SpoolFile(path, first, last, events, *reports or (events,)))
     return Spooled(tuple(files), ended)
 
 
@@ -201,9 +209,9 @@ def position(folder: Path) -> int:
     return min((int(read_json(path)) for path in folder.glob(f"*{POSITION_SUFFIX}")), default=0)
 
 
-def events_from(files: Iterable[SpoolFile], second: int) -> int:
-    """How many events wait in the files that end at this second or later."""
-    return sum(file.events for file in files if file.last >= second)
+def files_from(files: Iterable[SpoolFile], second: int) -> Iterator[SpoolFile]:
+    """The files that end at this second or later."""
+    return (file for file in files if file.last >= second)
 
 
 def _account_of(file: SpoolFile) -> Account:
