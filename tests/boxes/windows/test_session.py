@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import strategies as st
 
@@ -63,3 +65,19 @@ def test_mistakes() -> None:
         stream.session("v", gap=1)
     with pytest.raises(NetworkError, match="grouped by its time"):
         stream.group_by("time").session("v", gap=1, n="count(*)")
+
+
+def test_a_session_that_follows_one_that_closed_in_the_same_train_is_kept() -> None:
+    """Of many users at once: what is written must not depend on how rows of one user are sorted."""
+    users = np.arange(5_000)
+    stream = Stream(Schema.of({"t": int, "user": int}), "t", keyed_by=("user",))
+    box, state = Session("v", (("n", "count(*)"),), 10, fed_by={IN: stream}), MemoryState()
+
+    def step(time: int, through: int) -> pl.DataFrame:
+        arrivals = pl.DataFrame({"t": np.full(len(users), time), "user": users[::-1]})
+        return box.process({IN: Train(arrivals, through)}, state)["out"].tuples
+
+    step(0, 0)
+    assert step(50, 55).height == len(users)
+    state.memo.clear()
+    assert step(58, 200)["n"].to_list() == [2] * len(users)

@@ -13,7 +13,7 @@ from arterial.boxes.parts.index import RowIndex
 from arterial.boxes.parts.order import Held, instants, require_alike, require_order
 from arterial.boxes.parts.table import KeyedTable
 from arterial.boxes.parts.windows.cut import check_count
-from arterial.boxes.relations.read_relation import CHANGES, require_changes, start_rows, written_rows
+from arterial.boxes.relations.read_relation import CHANGES, require_changes, row_versions, start_rows
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.expression.parser import parse, predicate
@@ -117,7 +117,7 @@ class Follow(Box):
         for instant in np.unique(since):
             first = int(np.searchsorted(times, instant))
             made.append(self._follow(tuples.slice(done, first - done), table.index))
-            table.change(written_rows(relation, changes.filter(pl.Series(since == instant))))
+            table.change_last(row_versions(relation, changes.filter(pl.Series(since == instant))))
             done = first
         made.append(self._follow(tuples.slice(done), table.index))
         return {OUT: Train(pl.concat(made), through)}
@@ -135,18 +135,20 @@ class Follow(Box):
         rows = pl.concat([index.rows.select(list(values)), missing], rechunk=False)
         ended: list[pl.DataFrame] = []
         for _ in range(self.most):
-            over = truth(there, end)
+            # By place: for the few tuples of a round, polars plans a filter longer than it takes to do it.
+            over = truth(there, end).to_numpy()
             if over.any():
-                ended.append(there.filter(over).select(_ROW, *begin))
-                there = there.filter(~over)
+                ended.append(there[np.flatnonzero(over)])
+                there = there[np.flatnonzero(~over)]
             if not there.height:
                 break
             found = index.find(there)
             beside = pl.DataFrame([*there, *rows[np.where(found < 0, rows.height - 1, found)]])
             after = dict(zip(each, evaluate(beside, list(each.values())), strict=True))
             there = pl.DataFrame([after[c.name].alias(c.name) if c.name in after else c for c in there])
-        ended.append(there.select(_ROW, *begin))
-        return pl.concat([tuples, pl.concat(ended).sort(_ROW).drop(_ROW)], how="horizontal").select(schema.names)
+        ended.append(there)
+        ends = pl.concat(ended).select(_ROW, *begin).sort(_ROW).drop(_ROW)
+        return pl.concat([tuples, ends], how="horizontal").select(schema.names)
 
     def _begin(self, stream: Stream) -> dict[str, Tree]:
         return {name: parse(text, stream.schema) for name, text in self.begin}

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from arterial.boxes.parts import kernels
-from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import instants, require_order
 from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
@@ -90,7 +89,8 @@ class Previous(Box):
                     tuples.with_columns(pl.lit(None, kind).alias(name) for name, kind in values.items()), train.through
                 )
             }
-        known = table.known(tuples)
+        groups = table.groups(tuples, over)
+        known = groups.known
         computed = evaluate(tuples, list(trees.values()))
         new = pl.DataFrame(
             [
@@ -101,8 +101,7 @@ class Previous(Box):
             ]
         )
         rows = pl.concat([known, new])
-        slots, count = slots_of(codes([rows[key] for key in keys], rows.height), tuples.height)
-        before, last = kernels.rows_before(slots, count, known.height)
+        before, last = kernels.rows_before(groups.everyone, groups.count, known.height)
         missing = before < 0
         if within is not None:
             times = rows[_TIME].to_numpy()
@@ -110,7 +109,8 @@ class Previous(Box):
         places = pl.Series(before, dtype=pl.Int64).set(pl.Series(missing), None)
         made = tuples.with_columns(rows[name].gather(places) for name in trees)
         # In the order of the train: which rows are known that are over depends on what is remembered.
-        table.change(rows[np.sort(last)], over)
+        order = np.argsort(last)
+        table.change(rows[last[order]], over, groups.slots[order])
         return {OUT: Train(made, train.through)}
 
     def _trees(self, stream: Stream) -> dict[str, Tree]:

@@ -8,6 +8,9 @@ import polars as pl
 from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 
+_PLAIN = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Boolean)
+"""What numpy widens itself, sooner than polars plans a cast."""
+
 
 def codes(columns: list[pl.Series], rows: int) -> Array:
     """The columns as one matrix of integers, equal exactly where the values are; nulls are a value of their own."""
@@ -64,5 +67,7 @@ def integers_of(column: pl.Series) -> Array:
         values = (column.fill_null(0.0) if column.null_count() else column).to_numpy() + 0.0  # -0.0 becomes 0.0
         values[np.isnan(values)] = np.nan
         return values.view(np.int64)
+    if kind in _PLAIN and not column.null_count():
+        return column.to_numpy().astype(np.int64, copy=False)
     column = column.cast(pl.Int64)
     return (column.fill_null(0) if column.null_count() else column).to_numpy()

@@ -302,20 +302,44 @@ def find(codes: Array, table: Array, keys: Array, slots: Array) -> None:
 
 
 @njit(cache=True)
-def first_of_each(slots: Array, row_of: Array, seen: Array) -> Array:
-    """The row of each slot that appears and has one, once, in the order of first appearance. `seen` is all false."""
-    found = np.empty(len(slots), np.int64)
+def number_groups(slots: Array, row_of: Array, numbers: Array) -> tuple[Array, Array, Array]:
+    """Numbers of the slots that appear: first of those that have a row, then of the others, each as they appear.
+
+    Gives the number of each entry, the rows of the first ones, and the slot of each number. `numbers` is all -1.
+    """
+    of, rows, used = np.empty(len(slots), np.int64), np.empty(len(slots), np.int64), np.empty(len(slots), np.int64)
     count = 0
     for i in range(len(slots)):
         s = slots[i]
-        if s >= 0 and row_of[s] >= 0 and not seen[s]:
-            seen[s] = True
-            found[count] = row_of[s]
+        if row_of[s] >= 0 and numbers[s] < 0:
+            rows[count], used[count], numbers[s] = row_of[s], s, count
             count += 1
+    known = count
     for i in range(len(slots)):
-        if slots[i] >= 0:
-            seen[slots[i]] = False
-    return found[:count]
+        s = slots[i]
+        if numbers[s] < 0:
+            used[count], numbers[s] = s, count
+            count += 1
+        of[i] = numbers[s]
+    for i in range(count):
+        numbers[used[i]] = -1
+    return of, rows[:known], used[:count]
+
+
+@njit(cache=True)
+def last_of_each(slots: Array, numbers: Array) -> Array:
+    """The last entry of each slot, in the order in which the slots appear first. `numbers` is all -1."""
+    last = np.empty(len(slots), np.int64)
+    count = 0
+    for i in range(len(slots)):
+        s = slots[i]
+        if numbers[s] < 0:
+            numbers[s] = count
+            count += 1
+        last[numbers[s]] = i
+    for i in range(len(slots)):
+        numbers[slots[i]] = -1
+    return last[:count]
 
 
 @njit(cache=True)

@@ -4,8 +4,8 @@ When there are several chunks that are not much larger than a new one, or all ar
 few chunks at any time, and a row is rewritten only as often as the logarithm of their number says. The key of a chunk
 is its serial number and the number of its rows, so that nothing is read to know that.
 
-A box that looks at all rows uses `read` and `write`. One that looks only at the keys of its train uses `known` and
-`change`, whose cost does not depend on how many rows there are: an index over them stays in the memo.
+A box that looks at all rows uses `read` and `write`. One that looks only at the keys of its train uses `known` or
+`groups`, and `change`, whose cost does not depend on how many rows there are: an index over them stays in the memo.
 
 The chunks must not depend on whether the rows came from the memo, whose order is another than that of the chunks. So
 what a box makes of them is written in the order of the key.
@@ -18,9 +18,10 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
-from arterial.boxes.parts.index import RowIndex
+from arterial.boxes.parts.index import Groups, RowIndex
 from arterial.network.state import State
 
 _MOST_ALIKE = 6
@@ -80,19 +81,33 @@ class KeyedTable:
         """The rows of the keys of these tuples, in the order in which the tuples name them."""
         return self.index.known(tuples)
 
-    def change(self, changes: pl.DataFrame, over: pl.Expr | None = None) -> None:
+    def groups(self, tuples: pl.DataFrame, over: pl.Expr | None = None) -> Groups:
+        """The groups of tuples by the key, and the rows that they have, in the order in which the tuples name them.
+
+        To be followed by a `change` with a row for each group.
+        """
+        return self.index.groups(tuples, over)
+
+    def change(self, changes: pl.DataFrame, over: pl.Expr | None = None, slots: Array | None = None) -> None:
         """Write rows that are new, other than before, or gone, in an order that the train alone decides.
 
         Of several rows with one key the last counts. Rows that are `over` need not be kept: the row of their key that
-        was there before is over too.
+        was there before is over too. `slots` are those of the rows' groups, if they were asked for.
         """
         if changes.height:
-            self.index.put(changes, changes[self.alive].to_numpy() != 0, over)
-            self._add_chunk(changes, over)
+            slots = self.index.put(changes, changes[self.alive].to_numpy() != 0, over, slots)
+            self._add_chunk(changes, over, slots)
         elif over is not None:
             for key in self.state.keys(self.table):
                 if not self._chunk(key).filter(~over).height:
                     self._drop(key)
+
+    def change_last(self, changes: pl.DataFrame) -> None:
+        """Write changes of which several may have one key: the last of each, in the order of their first."""
+        if changes.height:
+            slots = self.index.put(changes, changes[self.alive].to_numpy() != 0)
+            last = self.index.last_of_each(slots)
+            self._add_chunk(changes[last] if len(last) < len(slots) else changes, None, slots[last])
 
     @property
     def index(self) -> RowIndex:
@@ -112,14 +127,16 @@ class KeyedTable:
         chunks = {key: self._chunk(key) for key in self.state.keys(self.table)}
         if isinstance(earlier, RowIndex) and all(chunks.get(key) is chunk for key, chunk in earlier.chunks.items()):
             for key in [key for key in chunks if key not in earlier.chunks]:
-                earlier.put(chunks[key], chunks[key][self.alive].to_numpy() != 0)
+                earlier.slots[key] = earlier.put(chunks[key], chunks[key][self.alive].to_numpy() != 0)
             index = earlier
         else:
             index = RowIndex(self.key, self._stored())
         index.chunks = chunks
         return index
 
-    def _add_chunk(self, changes: pl.DataFrame, over: pl.Expr | None) -> pl.DataFrame | None:
+    def _add_chunk(
+        self, changes: pl.DataFrame, over: pl.Expr | None, slots: Array | None = None
+    ) -> pl.DataFrame | None:
         """Put a chunk behind the others; gives all rows, if they are in it."""
         keys = self.state.keys(self.table)
         alike, size = 0, changes.height
@@ -128,36 +145,52 @@ class KeyedTable:
         merged = changes
         if alike >= _MOST_ALIKE or (alike and size <= _FEW):
             keys, swallowed = keys[:-alike], keys[-alike:]
-            merged = self._latest([*(self._chunk(key) for key in swallowed), changes])
+            merged, slots = self._merged(swallowed, changes, slots)
             for key in swallowed:
                 self._drop(key)
-        if over is not None:
-            merged = merged.filter(~over)
         alone = not keys and self.begin is None  # nothing lies below that a row could hide
-        if alone:
-            merged = merged.filter(pl.col(self.alive) != 0)
+        if over is not None or alone:
+            stays = pl.lit(True) if over is None else ~over
+            kept = merged.select((stays & (pl.col(self.alive) != 0) if alone else stays).alias("kept"))["kept"]
+            merged, slots = merged.filter(kept), None if slots is None else slots[kept.fill_null(False).to_numpy()]
         if merged.height:
-            self._put(_serial(keys[-1]) + 1 if keys else 0, merged)
+            self._put(_serial(keys[-1]) + 1 if keys else 0, merged, slots)
         return merged if alone else None
 
-    def with_changes(self, changes: pl.DataFrame | None) -> pl.DataFrame:
+    def _merged(
+        self, swallowed: list[str], changes: pl.DataFrame, slots: Array | None
+    ) -> tuple[pl.DataFrame, Array | None]:
+        """The latest rows of chunks and changes; by their slots, where all are known."""
+        parts = [*(self._chunk(key) for key in swallowed), changes]
+        index = self.state.memo.get(self._index_name)
+        if slots is None or not isinstance(index, RowIndex) or any(key not in index.slots for key in swallowed):
+            return self._latest(parts), None
+        everyone = np.concatenate([*(index.slots[key] for key in swallowed), slots])
+        last = index.last_of_each(everyone)
+        return pl.concat(parts)[last], everyone[last]
+
+    def with_changes(self, changes: pl.DataFrame | None, slots: Array | None = None) -> pl.DataFrame:
         """All rows, with changes that are not written; what is to stay must be written next."""
         if changes is not None:
-            self.index.put(changes, changes[self.alive].to_numpy() != 0)
+            self.index.put(changes, changes[self.alive].to_numpy() != 0, slots=slots)
         return self.index.all()
 
     def _replace(self, rows: pl.DataFrame, keys: list[str]) -> None:
-        self.state.memo.pop(self._index_name, None)
+        index = self.state.memo.pop(self._index_name, None)
         if self.begin is not None:
             self.state.put(f"{self.table}.marks", "replaced", {"replaced": np.ones(1)})
         for key in keys:
             self.state.drop(self.table, key)
         self.state.memo[self.table] = rows
+        if isinstance(index, RowIndex):
+            index.replace(rows)
+            self.state.memo[self._index_name] = index
         if rows.height:
             self._put(0, rows)
 
     def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.sort(self.key) if self.key else rows
+        # Of several rows with one key the last counts.
+        return rows.sort(self.key, maintain_order=True) if self.key else rows
 
     def _latest(self, parts: list[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat(parts)
@@ -168,16 +201,19 @@ class KeyedTable:
         kernels.pick_last(slots, np.zeros(0, np.bool_), last, 0)
         return rows[last]
 
-    def _put(self, serial: int, rows: pl.DataFrame) -> None:
+    def _put(self, serial: int, rows: pl.DataFrame, slots: Array | None = None) -> None:
         key = f"{serial:012d}.{rows.height}"
         self.state.put(self.table, key, rows)
         if isinstance(index := self.state.memo.get(self._index_name), RowIndex):
             index.chunks[key] = rows
+            if slots is not None:
+                index.slots[key] = slots
 
     def _drop(self, key: str) -> None:
         self.state.drop(self.table, key)
         if isinstance(index := self.state.memo.get(self._index_name), RowIndex):
             index.chunks.pop(key, None)
+            index.slots.pop(key, None)
 
     def _chunk(self, key: str) -> pl.DataFrame:
         chunk = self.state.get(self.table, key)

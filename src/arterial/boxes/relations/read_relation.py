@@ -105,14 +105,23 @@ class ReadRelation(Box):
         time = self.fed_by[CHANGES].time
         changes = Held(state, "changes.ahead", time).next(trains[CHANGES], through)
         table = KeyedTable(state, "rows", begin.schema, relation.key, "@alive", begin)
-        if not changes.height:
-            made = self._with_rows(tuples, table.index.rows, table.index.find(tuples))
-        else:
+        if changes.height and not self._comes_first(changes[time], tuples):
             known, new = table.known(tuples), row_versions(relation, changes)
             since = np.concatenate([np.full(known.height, BEGIN), instants(changes, time)])
             made = self._read(tuples, pl.concat([known, new]), since)
-            table.change(written_rows(relation, changes))
+            table.change_last(new)
+        else:
+            table.change_last(row_versions(relation, changes))
+            made = self._with_rows(tuples, table.index.rows, table.index.find(tuples))
         return {OUT: Train(made, through)}
+
+    def _comes_first(self, times: pl.Series, tuples: pl.DataFrame) -> bool:
+        """Whether the tuples see all changes of these times, such as a table that was loaded before the first."""
+        if not tuples.height:
+            return True
+        first = instants(tuples[:1], self.fed_by[IN].time)[0] - self.before
+        last = instants(times[-1:].to_frame(), times.name)[0]
+        return bool(last <= first)
 
     def _with_rows(self, tuples: pl.DataFrame, rows: pl.DataFrame, found: Array) -> pl.DataFrame:
         """The tuples with the rows at those places; -1 is none."""
@@ -159,11 +168,3 @@ def start_rows(relation: Relation, state: State) -> pl.DataFrame:
 def row_versions(relation: Relation, changes: pl.DataFrame) -> pl.DataFrame:
     """The rows that changes make, each marked as alive or not."""
     return changes.select(*relation.schema.names, (~pl.col(DELETED)).cast(pl.Int8).alias("@alive"))
-
-
-def written_rows(relation: Relation, changes: pl.DataFrame) -> pl.DataFrame:
-    """What changes leave in the relation: the last of each key."""
-    slots, count = slots_of(codes([changes[key] for key in relation.key], changes.height), changes.height)
-    last = np.full(count, -1, np.int64)
-    kernels.pick_last(slots, np.zeros(0, np.bool_), last, 0)
-    return row_versions(relation, changes)[last]

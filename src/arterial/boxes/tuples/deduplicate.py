@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import instants, require_order
 from arterial.boxes.parts.passing import first_within
 from arterial.boxes.parts.table import KeyedTable
@@ -74,19 +73,19 @@ class Deduplicate(Box):
         key, within, tuples = self._key(stream), self._within(stream), train.tuples
         schema = {name: stream.schema[name].polars for name in key} | {_PASSED: pl.Int64(), _ALIVE: pl.Int8()}
         table = KeyedTable(state, "passed", schema, key, _ALIVE)
-        known = table.known(tuples)
-        columns = [pl.concat([known[name], tuples[name]]) for name in key]
-        slots, count = slots_of(codes(columns, known.height + len(train)), known.height)
+        over = pl.col(_PASSED) <= max(train.through - within, BEGIN)
+        groups = table.groups(tuples, over)
+        known, count = groups.known, groups.count
         times, passes = instants(tuples, stream.time), np.zeros(len(train), np.bool_)
         before, passed = np.arange(count) < known.height, np.zeros(count, np.int64)
         passed[: known.height] = known[_PASSED].to_numpy()
-        first_within(slots[known.height :], times, within, before, passed, passes)
+        first_within(groups.of, times, within, before, passed, passes)
 
         passed_now = tuples.filter(pl.Series(passes))
         changes = passed_now.select(
             *key, pl.Series(_PASSED, instants(passed_now, stream.time)), pl.lit(1, pl.Int8).alias(_ALIVE)
         )
-        table.change(changes, pl.col(_PASSED) <= max(train.through - within, BEGIN))
+        table.change(changes, over, groups.slots[groups.of[passes]])
         return {OUT: Train(passed_now, train.through)}
 
     def _key(self, stream: Stream) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.order import require_order
 from arterial.boxes.parts.passing import run_lengths
 from arterial.boxes.parts.table import KeyedTable
@@ -75,17 +74,16 @@ class InARow(Box):
         keys, tuples = stream.keyed_by, train.tuples
         schema = {key: stream.schema[key].polars for key in keys} | {_RUN: pl.Int64()}
         table = KeyedTable(state, "runs", schema, keys, _RUN)
-        known = table.known(tuples)
-        columns = [pl.concat([known[key], tuples[key]]) for key in keys]
-        slots, count = slots_of(codes(columns, known.height + len(train)), known.height)
+        groups = table.groups(tuples)
+        known, count = groups.known, groups.count
         lengths, after = np.zeros(max(count, 1), np.int64), np.empty(len(train), np.int64)
         lengths[: known.height] = known[_RUN].to_numpy()
         true = holds(self.predicate, self.name, stream, tuples).to_numpy()
-        run_lengths(slots[known.height :], true, self.n + 1, lengths, after)
+        run_lengths(groups.of, true, self.n + 1, lengths, after)
 
         example = np.zeros(count, np.int64)
-        example[slots[::-1]] = np.arange(len(slots))[::-1]
-        rows = pl.DataFrame([*(column[example] for column in columns), pl.Series(_RUN, lengths[:count])])
-        table.change(rows)
+        example[groups.of[::-1]] = np.arange(len(train))[::-1]
+        rows = pl.DataFrame([*(tuples[key][example] for key in keys), pl.Series(_RUN, lengths[:count])])
+        table.change(rows, slots=groups.slots)
         mask = after >= self.n if self.further else after == self.n
         return {OUT: Train(tuples.filter(pl.Series(mask)), train.through)}

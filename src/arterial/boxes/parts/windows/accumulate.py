@@ -14,6 +14,7 @@ import polars as pl
 from arterial.arrays import Array
 from arterial.boxes.parts import exact, kernels
 from arterial.boxes.parts.groups import codes, slots_of
+from arterial.boxes.parts.index import Groups
 from arterial.boxes.parts.windows.percentiles import (
     add_to_histograms,
     histogram_columns,
@@ -44,16 +45,25 @@ def accumulator_schema(aggregation: Aggregation, schema: Schema, keys: tuple[str
 
 
 def accumulate(
-    aggregation: Aggregation, keys: tuple[str, ...], opened: pl.DataFrame, tuples: pl.DataFrame, windows: Array
+    aggregation: Aggregation,
+    keys: tuple[str, ...],
+    opened: pl.DataFrame,
+    tuples: pl.DataFrame,
+    windows: Array,
+    known: Groups | None = None,
 ) -> tuple[pl.DataFrame, Array]:
     """Add tuples to windows: `windows[i]` is the number of tuple i's window within its group.
 
     Returns the accumulators of all windows, those that were open first, and for each tuple the row of its window.
+    `known` are the windows of the tuples as numbers, where they were looked up before.
     """
     before = opened.height
     groups = [pl.concat([opened[key], tuples[key]]) for key in keys]
     numbers = np.concatenate([opened[WINDOW].to_numpy(), windows])
-    everyone, count = slots_of(_window_codes(numbers, groups), before)
+    if known is None:
+        everyone, count = slots_of(_window_codes(numbers, groups), before)
+    else:
+        everyone, count = known.everyone, known.count
     first = np.full(count, -1, np.int64)
     kernels.pick_first(everyone, _ALL, first, 0)
     columns = {key: group[first] for key, group in zip(keys, groups, strict=True)}

@@ -64,18 +64,19 @@ def tumble_by_time(plan: Aggregation, stream: Stream, train: Train, state: State
     first: int | None = state.memo.get(_FIRST_OPEN)
     if first is None:
         first = _first(table.index.rows)
-    rows = None
+    rows = slots = None
     if len(train):
         windows = instants(tuples, stream.time) // every
-        known = table.known(tuples.select(*keys, pl.Series(WINDOW, windows)))
-        rows, _ = accumulate(plan, keys, known, tuples, windows)
+        groups = table.groups(tuples.select(*keys, pl.Series(WINDOW, windows)))
+        rows, _ = accumulate(plan, keys, groups.known, tuples, windows, groups)
+        slots = groups.slots
         first = int(windows[0]) if first is None else min(int(windows[0]), first)
     state.memo[_FIRST_OPEN] = first
     if first is None or (first + 1) * every - 1 > train.through:
         if rows is not None:
-            table.change(rows)
+            table.change(rows, slots=slots)
         return Train(no_windows(plan, stream), train.through)
-    opened = table.with_changes(rows)
+    opened = table.with_changes(rows, slots)
     last = (opened[WINDOW].to_numpy() + 1) * every - 1
     closed = last <= train.through
     still = opened.filter(pl.Series(~closed))

@@ -36,10 +36,14 @@ def session_by_values(plan: Aggregation, stream: Stream, train: Train, state: St
     last[slots] = times[opened.height :]  # of several tuples of a session the last one is written last
     closed = last <= _settled(train.through, gap)
     kept = rows.with_columns(pl.lit(0, pl.Int64).alias(WINDOW), pl.Series(_LAST, last)).select(list(schema))
-    changed = np.union1d(touched(slots, rows.height), np.flatnonzero(closed[: opened.height]))
-    gone = kept[changed[closed[changed]]].with_columns(pl.lit(0, pl.Int64).alias(SIZE))
-    if len(changed):
-        table.write(kept.filter(pl.Series(~closed)), pl.concat([gone, kept[changed[~closed[changed]]]]))
+    was_open = np.arange(rows.height) < opened.height
+    changed = np.flatnonzero(closed & was_open)
+    stays = touched(slots, rows.height)
+    stays = stays[~closed[stays]]
+    # A session that begins and closes within a train was never kept. Of a group the open session is written last.
+    gone = kept[changed].with_columns(pl.lit(0, pl.Int64).alias(SIZE))
+    if len(changed) or len(stays):
+        table.write(kept.filter(pl.Series(~closed)), pl.concat([gone, kept[stays]]))
     order = np.flatnonzero(closed)
     order = order[np.argsort(last[order], kind="stable")]
     return Train(closed_windows(plan, stream, rows[order], last[order], 1), _settled(train.through, gap))

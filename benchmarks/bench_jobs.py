@@ -1,0 +1,162 @@
+"""Jobs that a user would write, in one process beside Polars, which has the whole file at once: the limit.
+
+Each job reads one Parquet file and gives the same tuples in both, which is checked. Measured is the time of the
+processor, all threads together, as the best of some interleaved runs: a busy machine then disturbs it least. Polars
+streams nothing and keeps no state; half of its speed is the target.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import arterial as art
+from benchmarks.figure import Figure
+
+TUPLES, SECONDS, REPEATS = 1_000_000, 3_600, 3
+SENSORS, USERS, PAGES, IDS = 2_000, 20_000, 5_000, 600_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """A network with the source `tuples` and the output `answers`, and the same for Polars."""
+
+    name: str
+    columns: Callable[[np.random.Generator], dict[str, np.ndarray]]
+    network: Callable[[], art.Network]
+    at_once: Callable[[pl.LazyFrame], pl.LazyFrame]
+
+
+def measure() -> list[Figure]:
+    """Tuples a second of the processor, and the share of Polars' speed."""
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory(prefix="arterial-bench-") as scratch:
+        for job in JOBS:
+            ours, theirs = _compare(job, Path(scratch) / f"{len(figures)}.parquet")
+            rate = f"Polars {TUPLES / theirs / 1e6:.1f}"
+            figures.append(
+                Figure(job.name, TUPLES / ours / 1e6, "million tuples a second of the processor", remark=rate)
+            )
+            figures.append(Figure(f"{job.name}, share of Polars", theirs / ours, "ratio", at_least=0.5))
+    return figures
+
+
+def _compare(job: Job, file: Path) -> tuple[float, float]:
+    chance = np.random.default_rng(1)
+    times = np.sort(chance.integers(0, SECONDS, TUPLES))
+    pl.DataFrame({"time": times, **job.columns(chance)}).write_parquet(file)
+    ours, theirs = [], []
+    for repeat in range(REPEATS):
+        started = time.process_time()
+        streamed = art.collect(job.network(), tuples=str(file))["answers"]
+        ours.append(time.process_time() - started)
+        started = time.process_time()
+        whole = job.at_once(pl.scan_parquet(file)).collect()
+        theirs.append(time.process_time() - started)
+        if not repeat:
+            assert whole.height, job.name
+            names = sorted(whole.columns)
+            assert streamed.select(names).sort(names).equals(whole.select(names).sort(names)), job.name
+    return min(ours), min(theirs)
+
+
+def _averages() -> art.Network:
+    """The mean of each sensor over five minutes, where it is above the sensor's limit, which a table has."""
+    net = art.Network("averages")
+    limits = net.relation("limits", {"sensor": int, "limit": int}, "sensor", _limits().rows())
+    readings = net.source("tuples", {"time": int, "sensor": int, "value": int}).group_by("sensor")
+    means = readings.slide("means", over="5 minutes", every="1 minute", mean="avg(value)")
+    means.read_relation("with_limit", limits).filter("high", 'mean > "limit"').output("answers")
+    return net
+
+
+def _averages_at_once(readings: pl.LazyFrame) -> pl.LazyFrame:
+    minute = (pl.col("time") // 60).alias("minute")
+    minutes = readings.group_by("sensor", minute).agg(total=pl.col("value").sum(), n=pl.len())
+    ends = pl.concat([minutes.with_columns(time=(pl.col("minute") + later) * 60 + 59) for later in range(5)])
+    windows = ends.group_by("sensor", "time").agg(pl.col("total").sum(), pl.col("n").sum())
+    means = windows.select("sensor", "time", mean=pl.col("total") / pl.col("n"))
+    return means.join(_limits().lazy(), on="sensor").filter(pl.col("mean") > pl.col("limit"))
+
+
+def _limits() -> pl.DataFrame:
+    return pl.DataFrame({"sensor": np.arange(SENSORS), "limit": np.arange(SENSORS) % 100})
+
+
+def _sessions() -> art.Network:
+    net = art.Network("sessions")
+    clicks = net.source("tuples", {"time": int, "user": int, "spent": int}).group_by("user")
+    clicks.session("visits", gap="30 s", n="count(*)", spent="sum(spent)", since="window_start()").output("answers")
+    return net
+
+
+def _sessions_at_once(clicks: pl.LazyFrame) -> pl.LazyFrame:
+    begins = (pl.col("time").diff() > 30).fill_null(True).cum_sum().over("user")
+    visits = clicks.with_columns(visit=begins).group_by("user", "visit")
+    made = visits.agg(
+        time=pl.col("time").max(), n=pl.len().cast(pl.Int64), spent=pl.col("spent").sum(), since=pl.col("time").min()
+    )
+    return made.drop("visit")
+
+
+def _leaders() -> art.Network:
+    net = art.Network("leaders")
+    hits = net.source("tuples", {"time": int, "page": int}).group_by("page")
+    counts = hits.tumble("counts", every="1 minute", hits="count(*)").group_by(name="all_pages")
+    counts.top("leaders", k=10, by="hits", every="1 minute").output("answers")
+    return net
+
+
+def _leaders_at_once(hits: pl.LazyFrame) -> pl.LazyFrame:
+    counts = hits.group_by(time=pl.col("time") // 60 * 60 + 59, page="page").agg(hits=pl.len().cast(pl.Int64))
+    ordered = counts.sort("time", "hits", "page", descending=[False, True, False])
+    ranked = ordered.with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("time"))
+    return ranked.filter(pl.col("rank") <= 10)
+
+
+def _firsts() -> art.Network:
+    net = art.Network("firsts")
+    events = net.source("tuples", {"time": int, "id": int, "value": int})
+    events.deduplicate("firsts", "id", within="1 day").output("answers")
+    return net
+
+
+def _firsts_at_once(events: pl.LazyFrame) -> pl.LazyFrame:
+    return events.unique("id", keep="first", maintain_order=True)
+
+
+JOBS = (
+    Job(
+        "sliding average and a table",
+        lambda chance: {
+            "sensor": chance.integers(0, SENSORS, TUPLES),
+            "value": chance.integers(0, 100, TUPLES),
+        },
+        _averages,
+        _averages_at_once,
+    ),
+    Job(
+        "sessions",
+        lambda chance: {"user": chance.integers(0, USERS, TUPLES), "spent": chance.integers(0, 9, TUPLES)},
+        _sessions,
+        _sessions_at_once,
+    ),
+    Job(
+        "top 10 a minute",
+        lambda chance: {"page": (PAGES * chance.random(TUPLES) ** 3).astype(np.int64)},
+        _leaders,
+        _leaders_at_once,
+    ),
+    Job(
+        "de-duplication with a day's memory",
+        lambda chance: {"id": chance.integers(0, IDS, TUPLES), "value": chance.integers(0, 9, TUPLES)},
+        _firsts,
+        _firsts_at_once,
+    ),
+)
