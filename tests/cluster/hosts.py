@@ -209,8 +209,13 @@ class SparkHosts:
         """Wait for a command that must succeed; what it printed."""
         code = process.wait(seconds)
         said = self.host(host).log(log).read_text()
-        assert code == 0, f"exit code {code}: {said[-3000:]}"
+        assert code == 0, f"exit code {code}: {said[-3000:]}{self._workers_said()}"
         return said
+
+    def _workers_said(self) -> str:
+        """The end of what each executor logged."""
+        logs = sorted(self.network.folder.glob("*/tmp/work/*/*/stderr"))
+        return "".join(f"\n{log}:\n{log.read_text()[-2000:]}" for log in logs)
 
     def executors(self, name: str) -> int:
         """How many executors a worker was asked to start."""

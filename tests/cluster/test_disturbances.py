@@ -52,6 +52,26 @@ def test_linear_road(hosts: SparkHosts) -> None:
         assert sorted(tuple(row.values()) for row in table.select(columns).to_pylist()) == sorted(expected)
 
 
+def test_four_congested_expressways(hosts: SparkHosts) -> None:
+    """Five minutes of the rush hour, four times over, are judged by the validator; some of the tolls are not zero."""
+    hosts.until(2)
+    folder = folder_of(hosts, "rush")
+    city, out = folder / "city", folder / "out"
+
+    def alone(*words: str | Path) -> None:
+        command: list[str | Path] = [sys.executable, "-m", "arterial", "linear-road", *words]
+        process = hosts.host("driver").start(command, str(words[0]), {"ARTERIAL_ARCHIVE": "off"})
+        hosts.finish(process, "driver", str(words[0]), 1500)
+
+    alone("simulate", "--out", city, "--start-at", "9000", "--seconds", "300")
+    words: list[str | Path] = ["linear-road", "run", "--data", city, "--out", out, "--replicate", "4"]
+    running = hosts.arterial("driver", [*words, "--speed", "max", "--shards", "2"], "rush")
+    hosts.finish(running, "driver", "rush", 1500)
+    tolls = read_output(out, dialect("paper")).answers.notices["toll"].to_numpy()
+    assert (tolls > 0).sum() > 1000
+    alone("validate", "--data", city, "--output", out, "--replicate", "4", "--untimed", "--no-causes")
+
+
 def test_moving_queries(hosts: SparkHosts) -> None:
     folder = folder_of(hosts, "moving")
     write_world(folder / "events.csv", 3)

@@ -167,7 +167,7 @@ class Host:
             try:
                 self.notice = take_up(lock, self.own, None, durable=self.durable)
                 network, sinks = self.case.network(), self.case.sinks(self.folder)
-                ready = make_ready(network, self.case.sources(), sinks, self.own, settings, 2)
+                ready = make_ready(network, self.case.sources(), sinks, self.own, settings, 2, self._indexes)
                 self.work, self.bound, self.ready = ready.works[-1], ready.sinks, ready
                 self.works = {work.version: work for work in ready.works}
                 self.figures = RunFigures(self.work.plan, self.own, temporary=False)
@@ -292,6 +292,13 @@ class Host:
         if not path.is_file() or not (saved := path.read_bytes()):
             raise RunError(f"the checkpoint is damaged: {path}: restore it")  # as Spark finds it by its checksums
         return None if saved == _NOTHING else saved
+
+    def _indexes(self, levels: int) -> list[tuple[int, int, bytes]]:
+        """The state of all slots, as Spark's own reader gives it; its operators may be counted from the other end."""
+        self._open_logs()
+        keys = [name.split("/") for name in self.ids]
+        saved = [(int(level), int(key), self._saved(int(level), int(key))) for level, key in keys]
+        return [(levels - 1 - level, key, index) for level, key, index in saved if index is not None]
 
     def _open_logs(self) -> None:
         for log in ("offsets", "commits", "state"):

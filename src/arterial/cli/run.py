@@ -69,7 +69,12 @@ def run(
     until: str | None = typer.Option(
         None, "--until", help="The end: tuples of this time and later are left out. As in the time column."
     ),
-    shards: int = typer.Option(0, "--shards", help="How many shards; 0: as many as there are cores."),
+    shards: int = typer.Option(
+        0,
+        "--shards",
+        help="How many shards; 0: as many as there are cores, or as the run has that goes on. Another number than that "
+        "regroups its state first.",
+    ),
     train_size: int = typer.Option(0, "--train-size", help="About so many tuples make a train.", show_default="500000"),
     schedule: str = typer.Option(
         "trains",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from arterial.errors import NetworkError
@@ -118,6 +119,9 @@ class Box(ABC):
     regroups: ClassVar[bool] = False
     """Gives its stream another key, and so may move tuples to another shard. Nothing else does."""
 
+    everywhere: ClassVar[frozenset[str]] = frozenset()
+    """The inputs that every shard gets whole, where the others are grouped: each group may need any of their tuples."""
+
     thinnable: ClassVar[frozenset[str]] = frozenset()
     """The inputs of which tuples may be left out under overload: the answer is then that of a sample, and it recovers
     once all tuples come again. Ask `may_be_thinned`, which knows the streams too."""
@@ -139,6 +143,13 @@ class Box(ABC):
 
     movable: ClassVar[bool] = False
     """Selects rows of its input `in`, and may be moved past filters and matches, as its selectivity says."""
+
+    splits_by_group: ClassVar[bool] = False
+    """Keeps nothing but tables whose rows have the columns of their group, and clocks that only go forward. So its
+    state can be put together for another number of shards."""
+
+    numbered: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Its tables whose rows are numbered within a shard, not within a group, and the column of the number."""
 
     @property
     def never_fails(self) -> bool:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from arterial.connectors.kafka.cluster import Cluster
-from arterial.connectors.kafka.messages import MessageReader
+from arterial.connectors.kafka.messages import PROTOBUF, MessageReader
+from arterial.connectors.kafka.protobuf import ProtobufLines
 from arterial.connectors.kafka.sink import KafkaSink
 from arterial.connectors.kafka.source import OPTIONS
 from arterial.connectors.uri import sink_from
-from arterial.errors import ArterialError, RunError
+from arterial.errors import ArterialError, DataError, RunError
 from arterial.network.schema import Schema
 from tests.connectors.kafka.test_source import arrow
 
@@ -91,3 +95,62 @@ def test_secrets_that_are_not_there(tmp_path: object) -> None:
         cluster, _ = Cluster.from_uri(f"kafka://127.0.0.1:1/x?sasl_password_{way}", ())
         with pytest.raises(RunError, match=message):
             cluster.producer()
+
+
+def descriptors(path: Path) -> Any:
+    """A file of descriptors with one message, and its class."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
+
+    files = descriptor_pb2.FileDescriptorSet()
+    files.file.add().ParseFromString(timestamp_pb2.DESCRIPTOR.serialized_pb)
+    uses = ["google/protobuf/timestamp.proto"]
+    file = files.file.add(name="road.proto", package="road", syntax="proto3", dependency=uses)
+    kind = file.enum_type.add(name="Kind")
+    for number, name in enumerate(("CAR", "BUS")):
+        kind.value.add(name=name, number=number)
+    report = file.message_type.add(name="Report")
+    of = descriptor_pb2.FieldDescriptorProto
+    numbers = {"t": of.TYPE_INT64, "f": of.TYPE_DOUBLE}
+    others = {"kind": of.TYPE_ENUM, "at": of.TYPE_MESSAGE, "raw": of.TYPE_BYTES}
+    for number, (name, what) in enumerate({**numbers, **others}.items(), 1):
+        named = {of.TYPE_ENUM: ".road.Kind", of.TYPE_MESSAGE: ".google.protobuf.Timestamp"}.get(what)
+        report.field.add(name=name, number=number, type=what, type_name=named, label=of.LABEL_OPTIONAL)
+    path.write_bytes(files.SerializeToString())
+    pool = descriptor_pool.DescriptorPool()
+    for one in files.file:
+        pool.AddSerializedFile(one.SerializeToString())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("road.Report"))
+
+
+def test_protobuf_by_a_descriptor_file(tmp_path: Path) -> None:
+    report = descriptors(tmp_path / "road.bin")
+    schema = Schema.of({"t": "int64", "f": "float64", "kind": "string", "at": "timestamp"})
+    lines = ProtobufLines(str(tmp_path / "road.bin"), "", schema, "source 's'")
+    reader = MessageReader(schema, PROTOBUF, protobuf=lines)
+    made = report(t=2**60 + 1, f=0.5, kind=1)
+    made.at.FromJsonString("2026-01-02T03:04:05.000006Z")
+    whole, empty = made.SerializeToString(), report(t=7).SerializeToString()
+    confluent = [b"\0\0\0\0\x09\0" + whole, b"\0\0\0\0\x09\x02\0" + whole]  # the first message, said in two ways
+    rows, unfit = reader.read([whole, None, empty, b"\xff\xff", *confluent])
+    at = datetime(2026, 1, 2, 3, 4, 5, 6)
+    assert rows.rows() == [(2**60 + 1, 0.5, "BUS", at), (7, 0.0, "CAR", None), *[(2**60 + 1, 0.5, "BUS", at)] * 2]
+    assert [(one.place, one.reason.partition(":")[0]) for one in unfit] == [
+        (1, "has no value"),
+        (3, "is not a message of Protobuf"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "message", "column", "said"),
+    [
+        ("", "", "t", "needs descriptor=FILE"),
+        ("none.bin", "", "t", "is not a file of descriptors"),
+        ("road.bin", "road.Raport", "t", "did you mean 'road.Report'"),
+        ("road.bin", "", "tt", "has no field 'tt'"),
+        ("road.bin", "", "raw", "is not a single number"),
+    ],
+)
+def test_what_is_wrong_with_a_descriptor(tmp_path: Path, file: str, message: str, column: str, said: str) -> None:
+    descriptors(tmp_path / "road.bin")
+    with pytest.raises(DataError, match=said):
+        ProtobufLines(str(tmp_path / file) if file else "", message, Schema.of({column: "int64"}), "source 's'")

@@ -18,15 +18,23 @@ from arterial.storage.appended import AppendedFiles
 
 
 def run_in_process(
-    events: Path, out: Path, work: Path, options: QueryOptions, *, train_size: int, restart_every: int = 3
+    events: Path,
+    out: Path,
+    work: Path,
+    options: QueryOptions,
+    *,
+    train_size: int,
+    restart_every: int = 3,
+    shards: int = 1,
 ) -> Prepared:
     """Run a file; every few steps only the state's chunks, the journal and the positions survive."""
     rejects = out.with_name(out.name + ".rejects.csv")
     ready = prepare(events, work / "events", rejects=rejects, space=options.space, timeout=options.timeout)
     pace = Pace(0, MAX, ready.ticks)
     feeds = {which: EventFeed(ready, which, pace) for which in (OBJECTS, QUERIES)}
-    host = InProcess(moving_network(ready, options), ordered_sources=feeds)
-    sink = opened_sink(out, work, pace)
+    network = moving_network(ready, options, spread=shards > 1)
+    host = InProcess(network, shards=shards, ordered_sources=feeds)
+    sink = opened_sink(out, work, pace, spread=shards > 1)
     at = {name: feed.begin() for name, feed in feeds.items()}
     step = 0
     while any(progress.through != END for progress in at.values()):
@@ -40,13 +48,13 @@ def run_in_process(
             host.restart()
             with out.open("ab") as torn:
                 torn.write(b"half a li")
-            sink = opened_sink(out, work, pace)
+            sink = opened_sink(out, work, pace, spread=shards > 1)
         at, step = after, step + 1
     return ready
 
 
-def opened_sink(out: Path, work: Path, pace: Pace) -> UpdateSink:
+def opened_sink(out: Path, work: Path, pace: Pace, *, spread: bool = False) -> UpdateSink:
     """The sink of the updates, as at the start of a run."""
-    sink = UpdateSink(AppendedFiles({"0": out}, work / "parts"), pace=pace)
+    sink = UpdateSink(AppendedFiles({"0": out}, work / "parts"), pace=pace, spread=spread)
     sink.files.open(work)
     return sink

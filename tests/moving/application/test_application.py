@@ -25,7 +25,7 @@ def write_world(path: Path, seed: int, space: Space = Space.PLANE, units: int = 
     path.write_text("".join(one + "\n" for one in lines))
 
 
-def compare(tmp_path: Path, options: QueryOptions, train_size: int) -> None:
+def compare(tmp_path: Path, options: QueryOptions, train_size: int, shards: int = 1) -> None:
     events, out, expected = (tmp_path / name for name in ("events.csv", "out.csv", "expected.csv"))
     summary = run_file(
         events,
@@ -36,7 +36,7 @@ def compare(tmp_path: Path, options: QueryOptions, train_size: int) -> None:
         cache=options.cache,
         longest_step=options.longest_step,
     )
-    ready = run_in_process(events, out, tmp_path / "work", options, train_size=train_size)
+    ready = run_in_process(events, out, tmp_path / "work", options, train_size=train_size, shards=shards)
     assert out.read_bytes() == expected.read_bytes()
     rejects = [path.with_name(path.name + ".rejects.csv") for path in (out, expected)]
     assert rejects[0].exists() == rejects[1].exists()
@@ -53,6 +53,14 @@ def test_the_updates_are_the_same(tmp_path: Path, seed: int, train_size: int) ->
     space = list(Space)[seed % 2]
     write_world(tmp_path / "events.csv", seed, space)
     compare(tmp_path, QueryOptions(space, timeout=[None, 3.0, 4.5][seed % 3]), train_size)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(4))
+def test_so_they_are_in_several_shards(tmp_path: Path, seed: int) -> None:
+    space = list(Space)[seed % 2]
+    write_world(tmp_path / "events.csv", seed, space)
+    compare(tmp_path, QueryOptions(space), [60, 10_000][seed // 2], shards=2 + seed % 2)
 
 
 @pytest.mark.thorough

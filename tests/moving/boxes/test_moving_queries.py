@@ -18,3 +18,5 @@ def case(s: StreamHandle) -> None:
     made = s.network.box(box, objects=s, queries=queries)
     for port in ("out", "rejects"):
         s.network.box(Output(port), **{"in": made.port_named(port)})
+    spread = MovingQueries("spread", object="k", x="n", y="f")
+    s.network.box(spread, objects=s, queries=queries.group_by("query")).output("spread out")

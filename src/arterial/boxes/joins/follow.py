@@ -66,6 +66,7 @@ class Follow(Box):
     updated: bool = True
 
     kind: ClassVar[str] = "follow"
+    splits_by_group: ClassVar[bool] = True
     instead: ClassVar[str] = "put it before the box that makes the signs"
     thinnable: ClassVar[frozenset[str]] = frozenset({IN})
 

@@ -61,6 +61,7 @@ class Join(Box):
     after: Duration | None = None
 
     kind: ClassVar[str] = "join"
+    splits_by_group: ClassVar[bool] = True
     instead: ClassVar[str] = "use match, the join of what stands on both sides"
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 

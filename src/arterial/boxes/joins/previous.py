@@ -49,6 +49,7 @@ class Previous(Box):
     within: Duration | None = None
 
     kind: ClassVar[str] = "previous"
+    splits_by_group: ClassVar[bool] = True
     instead: ClassVar[str] = "put it before the box that makes the signs"
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:

@@ -56,6 +56,7 @@ class ReadRelation(Box):
     before: bool = False
 
     kind: ClassVar[str] = "read_relation"
+    splits_by_group: ClassVar[bool] = True
     instead: ClassVar[str] = "use match with a stream of the relation's rows: a row that goes must be the one that came"
     thinnable: ClassVar[frozenset[str]] = frozenset({IN})
 

@@ -59,6 +59,7 @@ class UpdateRelation(Box):
     delete: str | None = None
 
     kind: ClassVar[str] = "update_relation"
+    splits_by_group: ClassVar[bool] = True
     instead: ClassVar[str] = "keep what stands with an output, or use aggregate or distinct"
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:

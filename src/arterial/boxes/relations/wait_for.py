@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -56,6 +57,8 @@ class WaitFor(Box):
     time: str = "released"
 
     kind: ClassVar[str] = "wait_for"
+    splits_by_group: ClassVar[bool] = True
+    numbered: ClassVar[Mapping[str, str]] = MappingProxyType({"waiting": "@serial", "serial": "next"})
     instead: ClassVar[str] = "wait before the box that makes the signs"
     thinnable: ClassVar[frozenset[str]] = frozenset({IN})
 

@@ -60,6 +60,7 @@ class Aggregate(Box):
     values: windows.Values
 
     kind: ClassVar[str] = "aggregate"
+    splits_by_group: ClassVar[bool] = True
     takes_signed: ClassVar[bool] = True
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:

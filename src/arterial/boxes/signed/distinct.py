@@ -45,6 +45,7 @@ class Distinct(Box):
     by: tuple[str, ...] | None = None
 
     kind: ClassVar[str] = "distinct"
+    splits_by_group: ClassVar[bool] = True
     takes_signed: ClassVar[bool] = True
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:

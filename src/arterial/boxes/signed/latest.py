@@ -55,6 +55,7 @@ class Latest(Box):
     timeout: Duration | None = None
 
     kind: ClassVar[str] = "latest"
+    splits_by_group: ClassVar[bool] = True
     instead: ClassVar[str] = "it says already what stands"
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 

@@ -62,6 +62,7 @@ class Leaders(Box):
     ascending: bool = False
 
     kind: ClassVar[str] = "leaders"
+    splits_by_group: ClassVar[bool] = True
     takes_signed: ClassVar[bool] = True
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:

@@ -58,6 +58,7 @@ class Match(Box):
     on: str | None = None
 
     kind: ClassVar[str] = "match"
+    splits_by_group: ClassVar[bool] = True
     takes_signed: ClassVar[bool] = True
 
     @property

@@ -46,6 +46,7 @@ class Deduplicate(Box):
     within: Duration
 
     kind: ClassVar[str] = "deduplicate"
+    splits_by_group: ClassVar[bool] = True
     passes: ClassVar[bool] = True
     instead: ClassVar[str] = "use distinct, which keeps each row that stands once"
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS

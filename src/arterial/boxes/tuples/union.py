@@ -41,6 +41,7 @@ class Union(Box):
     count: int = 2
 
     kind: ClassVar[str] = "union"
+    splits_by_group: ClassVar[bool] = True
     takes_signed: ClassVar[bool] = True
     independent: ClassVar[bool] = True
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS

@@ -49,6 +49,7 @@ class InARow(Box):
     further: bool = False
 
     kind: ClassVar[str] = "in_a_row"
+    splits_by_group: ClassVar[bool] = True
     passes: ClassVar[bool] = True
     instead: ClassVar[str] = "put it before the box that makes the signs"
 

@@ -48,6 +48,7 @@ class Latch(Box):
     size: int | None = None
 
     kind: ClassVar[str] = "latch"
+    splits_by_group: ClassVar[bool] = True
     instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:

@@ -58,6 +58,7 @@ class Resample(Box):
     within: Duration
 
     kind: ClassVar[str] = "resample"
+    splits_by_group: ClassVar[bool] = True
     instead: ClassVar[str] = "resample before the box that makes the signs"
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from arterial.boxes.parts.order import require_order
@@ -43,6 +44,8 @@ class Session(Box):
     gap: Duration
 
     kind: ClassVar[str] = "session"
+    splits_by_group: ClassVar[bool] = True
+    numbered: ClassVar[Mapping[str, str]] = MappingProxyType({"tuples": "@sequence"})
     windowed: ClassVar[bool] = True
     instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS

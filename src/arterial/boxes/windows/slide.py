@@ -49,6 +49,7 @@ class Slide(Box):
     advance: int | None = None
 
     kind: ClassVar[str] = "slide"
+    splits_by_group: ClassVar[bool] = True
     windowed: ClassVar[bool] = True
     instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS

@@ -63,6 +63,7 @@ class Top(Box):
     rank: str = "rank"
 
     kind: ClassVar[str] = "top"
+    splits_by_group: ClassVar[bool] = True
     windowed: ClassVar[bool] = True
     instead: ClassVar[str] = "put it before the box that makes the signs"
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS

@@ -50,6 +50,7 @@ class Tumble(Box):
     size: int | None = None
 
     kind: ClassVar[str] = "tumble"
+    splits_by_group: ClassVar[bool] = True
     windowed: ClassVar[bool] = True
     instead: ClassVar[str] = "use aggregate, which keeps the values of what stands"
     thinnable: ClassVar[frozenset[str]] = ALL_PORTS

@@ -35,6 +35,13 @@ def run(
     train_size: int = typer.Option(
         1_000_000, "--train-size", min=1, help="With --checkpoint: about how many events make a train."
     ),
+    shards: int = typer.Option(
+        1,
+        "--shards",
+        min=1,
+        help="With --checkpoint: spread the queries over so many shards; each gets all objects. Worth it from some "
+        "thousand queries on, with a core for each.",
+    ),
     timeout: float | None = typer.Option(
         None, "--timeout", help="Disconnect an object that has not reported for this long.", show_default="never"
     ),
@@ -115,9 +122,11 @@ def run(
     watch = Watch(metrics, log, log_format, log_level, lineage)
     cluster = cluster_of(master, driver_host, environment, spark_conf)
     summary: Summary
+    if shards > 1 and (timeout is not None or cache < 100):
+        raise DataError("--timeout and --cache need all queries in one shard: leave out --shards.")
     if checkpoint is not None:
         options = RunOptions(
-            events, out, checkpoint, rejects, queries, parse_speed(speed), train_size, durable, watch, keep
+            events, out, checkpoint, rejects, queries, parse_speed(speed), train_size, shards, durable, watch, keep
         )
         if force:
             clear(options)
@@ -125,6 +134,8 @@ def run(
         if before is not None and not json_output:
             say_finished(finished_status(options), as_json=False)
         summary = job = before or _on_spark(options, cluster, json_output)
+    elif shards > 1:
+        raise DataError("--shards is for a run on Spark: give a folder as --checkpoint too, or leave it out.")
     elif not cluster.is_default:
         raise DataError("--master is for a run on Spark: give a folder as --checkpoint too, or leave it out.")
     elif keep is not None:

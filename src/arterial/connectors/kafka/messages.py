@@ -1,8 +1,8 @@
-"""Messages as rows: an object of JSON or a record of CSV each, or an Arrow stream of any number of rows.
+"""Messages as rows: an object of JSON, a record of CSV or a message of Protobuf each, or an Arrow stream of any number.
 
 A message that does not fit is set aside with its topic, partition and offset; the others are read as if it were not
 there. Confluent's serializers write a zero and the number of a schema before the value: JSON is read, without a look at
-its schema; Avro and Protobuf are set aside with a reason that says so.
+its schema; so is Protobuf, by its own descriptor. Avro is set aside with a reason that says so.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from arterial.connectors.files.blocks import (
     read_json_lines,
 )
 from arterial.connectors.files.json_lines import is_blank
+from arterial.connectors.kafka.protobuf import ProtobufLines
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
 from arterial.network.schema import Schema
 
-JSON, CSV, ARROW = "json", "csv", "arrow"
+JSON, CSV, ARROW, PROTOBUF = "json", "csv", "arrow", "protobuf"
 FORMATS = (JSON, CSV, ARROW)
+"""What an output writes; a source reads Protobuf too."""
 COLUMNS = ("topic", "partition", "offset", "reason", "text")
 _SHOWN = 1000
 _HEAD = 5
@@ -65,6 +67,8 @@ class MessageReader:
     format: str = JSON
     columns: str | None = None
     times: TimeOptions = field(default_factory=TimeOptions)
+    protobuf: ProtobufLines | None = None
+    """What makes lines of JSON of messages of Protobuf."""
     units: dict[str, str] = field(default_factory=dict)
     """The units of numbers that were recognised in columns of timestamps."""
 
@@ -80,7 +84,7 @@ class MessageReader:
         """The rows of some messages, in their order, and those that do not fit."""
         if self.format == ARROW:
             return self._read_arrow(values)
-        if all(values):  # usually each is a line
+        if self.protobuf is None and all(values):  # usually each is a line
             data = b"\n".join(values) + b"\n"  # type: ignore[arg-type]
             if b"\0" not in data and data.count(b"\n") == len(values):
                 block = self._read_lines(data)
@@ -88,16 +92,26 @@ class MessageReader:
                     return block.rows, [_Unfit(one.line - 1, one.reason) for one in block.rejects]
         return self._read_one_by_one(values)
 
+    def _line(self, value: Value) -> tuple[bytes, str]:
+        if self.protobuf is None:
+            return _line(value, self.format)
+        if not value:
+            return b"", _NOTHING
+        try:
+            return self.protobuf.line(value), ""
+        except DataError as fault:
+            return b"", str(fault)
+
     def _read_lines(self, data: bytes) -> Block:
         place, reading = Place(units=self.units), Reading(self.schema, self.times)
-        if self.format == JSON:
+        if self.format in (JSON, PROTOBUF):
             return read_json_lines(data, reading, place)
         return read_csv_lines(data, self._header, reading, place)
 
     def _read_one_by_one(self, values: Sequence[Value]) -> tuple[pl.DataFrame, list[_Unfit]]:
         lines, places, unfit = [], [], []
         for place, value in enumerate(values):
-            line, fault = _line(value, self.format)
+            line, fault = self._line(value)
             if fault:
                 unfit.append(_Unfit(place, fault))
             else:
@@ -148,8 +162,8 @@ def _line(value: Value, form: str) -> tuple[bytes, str]:
         value = value[_HEAD:]
         if form != JSON or not value.startswith(b"{"):
             return b"", (
-                f"has Confluent's registry format (schema {number}), and what follows is not JSON: Avro and Protobuf "
-                "are not read. Let the producer write JSON, or convert the topic"
+                f"has Confluent's registry format (schema {number}), and what follows is not JSON: Avro is not "
+                "read, and Protobuf with format=protobuf. Let the producer write JSON, or convert the topic"
             )
     if form == JSON:  # in JSON a line end is a space, since in a text it is written as \n
         return value.replace(b"\r", b" ").replace(b"\n", b" "), ""

@@ -13,8 +13,9 @@ from typing import Any
 import polars as pl
 
 from arterial.connectors.kafka.cluster import Cluster
-from arterial.connectors.kafka.messages import FORMATS, JSON, MessageReader
+from arterial.connectors.kafka.messages import FORMATS, JSON, PROTOBUF, MessageReader
 from arterial.connectors.kafka.partitions import NOW, PartitionSpooler, Rules
+from arterial.connectors.kafka.protobuf import ProtobufLines
 from arterial.connectors.kafka.receiver import EARLIEST, Receiver
 from arterial.connectors.live.ending import MARKER
 from arterial.connectors.live.spool import Spool, account_of, look
@@ -31,8 +32,8 @@ from arterial.storage.place import remove
 
 MILLISECOND = 1000
 OPTIONS = (
-    "format", "columns", "time_unit", "timezone", "begin", "end", "until", "count", "idle", "wait", "spool", "group",
-    "lost",
+    "format", "columns", "descriptor", "message", "time_unit", "timezone", "begin", "end", "until", "count", "idle",
+    "wait", "spool", "group", "lost",
 )  # fmt: skip
 """What may stand behind a topic, beside the settings of the client: `kafka://127.0.0.1:9092/reports?format=csv`."""
 
@@ -41,8 +42,9 @@ OPTIONS = (
 class KafkaSource(SpooledSource):
     """The messages of a topic, in the order of their time column, whatever the order of the partitions.
 
-    `format` is json, csv or arrow; `columns` are the names in CSV. It begins with the `earliest` message, `now`, or
-    with the first that was written at a time or later. It ends by a message `#end` in each partition (`end` names
+    `format` is json, csv, arrow, or protobuf with a `descriptor` file and the name of the `message`; `columns` are the
+    names in CSV. It begins with the `earliest` message, `now`, or with the first that was written at a time or later.
+    It ends by a message `#end` in each partition (`end` names
     another), with `end=now` at what was there at the start, or by `until` or `count`. A partition of which nothing
     comes for `idle` does not hold up the others; brokers that do not answer are awaited for `wait`. `group` gets the
     offsets, for Kafka's tools. With `lost=skip` the run goes on where retention deleted what it had not read.
@@ -51,6 +53,8 @@ class KafkaSource(SpooledSource):
     cluster: Cluster
     format: str = JSON
     columns: str | None = None
+    descriptor: str = ""
+    message: str = ""
     time_unit: str | None = None
     timezone: str | None = None
     begin_at: str = EARLIEST
@@ -165,9 +169,16 @@ class KafkaSource(SpooledSource):
         assert self.schema is not None
         where = f"source {self.name!r}"
         check_options(self.time_unit, self.timezone, where)
-        if self.format not in FORMATS:
-            raise DataError(f"{where}: the format is {self.format!r}; expected one of {', '.join(FORMATS)}")
-        return MessageReader(self.schema, self.format, self.columns, TimeOptions(self.time_unit, self.timezone))
+        known = (*FORMATS, PROTOBUF)
+        if self.format not in known:
+            raise DataError(f"{where}: the format is {self.format!r}; expected one of {', '.join(known)}")
+        if self.format != PROTOBUF and (self.descriptor or self.message):
+            raise DataError(f"{where}: descriptor and message are for format=protobuf, and it is {self.format}")
+        lines = None
+        if self.format == PROTOBUF:
+            lines = ProtobufLines(self.descriptor, self.message, self.schema, where)
+        times = TimeOptions(self.time_unit, self.timezone)
+        return MessageReader(self.schema, self.format, self.columns, times, protobuf=lines)
 
     def _first(self) -> str | int:
         """Where to begin: a word, or milliseconds since 1970."""

@@ -17,6 +17,7 @@ from arterial.engine.plan.compile import compile_network
 from arterial.engine.plan.plan import HEAD, Plan
 from arterial.engine.plan.successor import born_in, check_successor, owners
 from arterial.engine.state.chunks import pack_chunk, unpack_chunk
+from arterial.engine.state.regroup import Chunks, regroup, rules
 from arterial.engine.transport.parcels import Parcel
 from arterial.figures.steering import Steering
 from arterial.network.keys.slots import pieces, split
@@ -131,6 +132,20 @@ class InProcess:
         self._states = {}
         for (slot, box, table, key), chunk in chunks.items():
             self._states.setdefault((slot, box), MemoryState()).chunks[table, key] = chunk
+
+    def rescale(self, shards: int) -> None:
+        """Go on with another number of shards, as a run does that was stopped for it."""
+        found = rules(self.plan, self._owners)
+        before: list[dict[str, Chunks]] = [{owner: {} for owner in found} for _ in range(self.plan.shards)]
+        for (slot, owner), state in self._states.items():
+            before[slot][owner] = state.chunks
+        self.plan = self._compiled(self.plan.network, shards)
+        self._states, self._other_memos = {}, {}
+        for owner, rule in found.items():
+            for slot, chunks in enumerate(regroup(rule, [of_slot[owner] for of_slot in before], shards)):
+                if chunks:
+                    state = self._states[slot, owner] = MemoryState()
+                    state.chunks = {name: unpack_chunk(b"".join(pack_chunk(chunk))) for name, chunk in chunks.items()}
 
     def _go_on_with(self, memos: Mapping[tuple[int, str], dict[str, Any]]) -> None:
         for key, old in self._states.items():

@@ -1,9 +1,9 @@
 """The compiler: gives each box a place, gathers superboxes, stacks them in levels (decision 2).
 
 A stateless box runs where its input is. A stateful box on a grouped stream runs in the shard of its key, one on an
-ungrouped stream in slot 0. A box that regroups (GroupBy) is where a stream changes its place; one whose key contains
-the columns by which the stream is sharded already stays where it is. The compiler asks boxes for their traits and knows
-no kind of box.
+ungrouped stream in slot 0; an ungrouped stream beside a grouped one may go to every slot. A box that regroups (GroupBy)
+is where a stream changes its place; one whose key contains the columns by which the stream is sharded already stays
+where it is. The compiler asks boxes for their traits and knows no kind of box.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _compile(work: _Compilation, shards: int) -> Plan:
         )
 
     levels = tuple(level(number) for number in range(last + 1))
-    plan = Plan(network, shards, level(HEAD), levels, fed_through=work.fed_through)
+    plan = Plan(network, shards, level(HEAD), levels, fed_through=work.fed_through, sharded_by=work.sharded_by())
     return replace(plan, source_keys=_source_keys(plan))
 
 
@@ -157,7 +157,7 @@ class _Compilation:
         if box.regroups:
             goal = _Place(0, Where.KEY, self.root(box.name)) if self.key_of(box) else _Place(0, Where.ONE)
         elif self.is_keyed(box):
-            goal = _Place(0, Where.KEY, self.root(self.lineage_of[above[0][0]]))
+            goal = _Place(0, Where.KEY, self.root(next(self.lineage_of[p] for p, _ in above if p in self.lineage_of)))
         else:
             goal = _Place(0, Where.ONE)
         for _, place in above:
@@ -209,7 +209,7 @@ class _Compilation:
         found: dict[tuple[object, ...], Channel] = {}
         for box in self.network.order:
             place = self.places[box.name]
-            for begin in self.network.arrivals(box).values():
+            for port, begin in self.network.arrivals(box).items():
                 above = self.places[begin.box]
                 if not self.crosses(begin.box, box.name):
                     continue
@@ -219,6 +219,8 @@ class _Compilation:
                     route = Route.SAME
                 elif place.where is Where.ONE:
                     route = Route.FIRST
+                elif port in box.everywhere and not stream.keyed_by:
+                    route = Route.ALL
                 else:
                     route, columns = Route.SPLIT, self.shard_columns(box)
                 merge = _merge(above.where, route, box)
@@ -255,9 +257,10 @@ class _Compilation:
         return box.stateless or not box.outputs
 
     def is_keyed(self, box: Box) -> bool:
-        """Whether all streams that a stateful box reads are grouped."""
-        inputs = self.network.arrivals(box).values()
-        return bool(inputs) and all(self.network.streams[port].keyed_by for port in inputs)
+        """Whether all streams that a stateful box reads are grouped, but for those that every shard gets whole."""
+        inputs = self.network.arrivals(box)
+        grouped = {port for port, begin in inputs.items() if self.network.streams[begin].keyed_by}
+        return bool(grouped) and inputs.keys() - grouped <= box.everywhere
 
     def key_of(self, grouper: Box) -> tuple[str, ...]:
         return self.network.streams[Port(grouper.name, grouper.outputs[0])].keyed_by
@@ -265,6 +268,15 @@ class _Compilation:
     def shard_columns(self, grouper: Box) -> tuple[str, ...]:
         key = self.key_of(grouper)
         return tuple(key[position] for position in self.positions[self.root(grouper.name)])
+
+    def sharded_by(self) -> dict[Port, tuple[str, ...]]:
+        """The columns of each grouped stream by which its tuples are in slots."""
+        found = {}
+        for port, lineage in self.lineage_of.items():
+            key, positions = self.network.streams[port].keyed_by, self.positions.get(self.root(lineage))
+            if positions is not None and max(positions, default=-1) < len(key):
+                found[port] = tuple(key[position] for position in positions)
+        return found
 
     def above(self, box: Box) -> Port:
         return next(iter(self.network.arrivals(box).values()))

@@ -32,6 +32,7 @@ class Route(StrEnum):
     SPLIT = "split"  # that of its key
     SAME = "same"  # that in which it is
     FIRST = "first"  # slot 0
+    ALL = "all"  # every one
 
 
 class Merge(StrEnum):
@@ -120,8 +121,10 @@ class Plan:
     """The sources of which every tuple is wanted in the slot of its key and nowhere else, and that key."""
     fed_through: Mapping[tuple[str, Port], int] = field(default_factory=dict)
     """The number of the channel by which a box (its name) gets the stream of a port, where it comes by one."""
+    sharded_by: Mapping[Port, tuple[str, ...]] = field(default_factory=dict)
+    """For each grouped stream the columns whose values say in which slot a tuple is."""
     split_sources: frozenset[str] = frozenset()
-    """Those of them that can deliver by slot: each slot of level 0 reads what is its own, and nothing is sent."""
+    """Those of `source_keys` that can deliver by slot: each slot of level 0 reads what is its own, nothing is sent."""
 
     @property
     def sources(self) -> tuple[Box, ...]:

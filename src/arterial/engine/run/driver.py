@@ -12,7 +12,7 @@ from typing import IO, Any
 from arterial.connectors.sink import Delivery, Sink
 from arterial.connectors.source import Source
 from arterial.engine.plan.plan import Plan
-from arterial.engine.plan.successor import check_successor
+from arterial.engine.plan.successor import check_successor, owners
 from arterial.engine.run.binding import bind_sources, delivering, plan_run
 from arterial.engine.run.checkpoint.lock import NOT_DURABLE, cut_off, note_owner
 from arterial.engine.run.checkpoint.manifest import (
@@ -22,6 +22,7 @@ from arterial.engine.run.checkpoint.manifest import (
     describe_boxes,
     kept_shards,
 )
+from arterial.engine.run.checkpoint.rescale import Indexes, finish_rescaling, rescale
 from arterial.engine.run.checkpoint.trusted import check_private
 from arterial.engine.run.control.settlement import versions_with_overflow
 from arterial.engine.run.figures.run_figures import RunFigures
@@ -70,18 +71,28 @@ def make_ready(
     folder: Path,
     settings: Settings,
     cores: int,
+    indexes: Indexes | None = None,
 ) -> Ready:
-    """Bind everything that stands behind a network, and check the checkpoint, which is locked."""
+    """Bind everything that stands behind a network, and check the checkpoint, which is locked.
+
+    `indexes` reads the state in Spark's part of it: with that a run may go on with another number of shards.
+    """
     run = uuid.uuid4().hex
     take_over(folder, run)
     fail_point("start.taken-over")
     own = bind_sources(network, sources, folder)
     frames = [name for name, source in sources.items() if not isinstance(source, Source)]
-    # Where the user gives no number, a run that goes on keeps its own: the cores may be others by now.
-    plan = plan_run(network, settings.shards or kept_shards(folder) or cores, own, frames)
+    finish_rescaling(folder)
     check_logs(folder.parent / "spark")
     check_private(folder)
     files = VersionFiles(folder)
+    # Where the user gives no number, a run that goes on keeps its own: the cores may be others by now.
+    before = kept_shards(folder)
+    plan = plan_run(network, settings.shards or before or cores, own, frames)
+    if before and files and indexes and plan.shards != before:
+        last = files.version(files.last)
+        running = plan_run(last.network, plan.shards, own, frames)
+        rescale(folder, running, owners(running, last.born), before, indexes)
     if settings.successor and files:
         _let_succeed(files, plan, sinks, folder, own, frames)
     made = check_manifest(folder, plan, files.version(files.last).network if files else None)

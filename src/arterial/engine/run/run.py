@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from threading import Lock, Thread
 from typing import IO, TYPE_CHECKING, Any
@@ -49,6 +49,7 @@ from arterial.engine.spark.logs.spark_files import SparkFiles
 from arterial.engine.spark.packed_work import PackedWork
 from arterial.engine.spark.session import query_settings, spark_session
 from arterial.engine.spark.source import read_sources
+from arterial.engine.spark.state_index import read_indexes
 from arterial.engine.spark.task import fed_by
 from arterial.engine.steering import control
 from arterial.engine.steering.offsets import ENDED, STOPPED
@@ -98,7 +99,15 @@ def run(
             known = take_up(lock, folder, process, durable=settings.durable)
             network = leave_views(network, folder.parent)
             cores = int(session.sparkContext.defaultParallelism)
-            ready = make_ready(network, sources, sinks, folder, settings, cores)
+            ready = make_ready(
+                network,
+                sources,
+                sinks,
+                folder,
+                settings,
+                cores,
+                partial(read_indexes, session, folder.parent / "spark"),
+            )
             frames = {name: source for name, source in sources.items() if isinstance(source, FrameSource)}
             started = SparkRun(ready, frames, folder, settings, session, lock, temporary)
         except OSError as trouble:

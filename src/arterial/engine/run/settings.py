@@ -20,7 +20,8 @@ class Settings:
     """How a network is run."""
 
     shards: int = 0
-    """How many shards; 0 means as many as Spark has cores, or as the checkpoint began with: that number stays."""
+    """How many shards; 0 means as many as Spark has cores, or as the checkpoint has. Another number than that regroups
+    its state (docs/cluster.md)."""
     train_size: int = TRAIN_SIZE
     """About so many tuples of all sources together make a train, if so many wait."""
     policy: str = FAIL

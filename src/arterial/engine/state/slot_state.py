@@ -26,6 +26,9 @@ from arterial.storage.fail_point import fail_point
 INLINE_BYTES = 4096
 """A chunk of at most this size lies in the index."""
 
+SEED = "seed"
+"""The file in a slot's folder that has its first index, where the run was given another number of shards."""
+
 _LENGTH = struct.Struct("<I")
 _DIGEST_BYTES = 24
 """The index begins with the digest of the rest, in so many bytes."""
@@ -83,14 +86,17 @@ class _Index:
 
 
 class SlotState:
-    """The state of all boxes of one slot of one level, during one step; `folder` is for its large chunks."""
+    """The state of all boxes of one slot of one level, during one step; `folder` is for its large chunks.
 
-    def __init__(self, identity: object, store: Store, folder: Path) -> None:
+    Who only reads it does not `tidy` that folder.
+    """
+
+    def __init__(self, identity: object, store: Store, folder: Path, *, tidy: bool = True) -> None:
         self._store, self._files = store, ChunkFiles(folder)
-        found = store.get()
+        found = store.get() or _seed(folder)
         self._index = _read_index(found[0] if found else None)
         self._stored = dict(self._index.chunks)
-        if identity not in _cache:
+        if tidy and identity not in _cache:
             self._files.clean(self._index.files(), self._index.saves - _STILL_ASKED_FOR)
         self._kept = _cache.setdefault(identity, _Kept())
         self._earlier_memos: dict[str, dict[str, Any]] = {}
@@ -235,9 +241,23 @@ class BoxState:
         return f"{self._prefix}{table}{_SEPARATOR}{key}"
 
 
+def names_in(packed: bytes) -> list[tuple[str, str, str]]:
+    """The chunks that an index names: owner, table and key of each."""
+    names = (name.split(_SEPARATOR) for name in sorted(_read_index(packed).chunks))
+    return [(owner, table, key) for owner, table, key in names]
+
+
 def forget_cache() -> None:
     """Empty the cache of this process; for tests."""
     _cache.clear()
+
+
+def _seed(folder: Path) -> tuple[bytes] | None:
+    """The index that a slot begins with, if it was given one."""
+    try:
+        return ((folder / SEED).read_bytes(),)
+    except FileNotFoundError:
+        return None
 
 
 def _write_index(index: _Index) -> bytes:

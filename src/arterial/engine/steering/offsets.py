@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,12 +20,18 @@ from arterial.storage.place import put_in_place
 Offset = dict[str, Any]
 """Positions of all sources, the step's number and birth, how many single steps are used, and the steering record."""
 
+BEGIN_FILE = "begin.json"
+"""The offset that Spark's log begins with, where the run was given another number of shards in between."""
+
 ENDED, STOPPED = "ended", "stopped"
 """Marker files: all is read and done; the run was asked to stop and did, between two steps."""
 
 
 def first_offset(sources: Mapping[str, Source], folder: Path) -> Offset:
     """Where all sources begin; the same whenever Spark asks, or it would take two of its answers for a step."""
+    if (folder / BEGIN_FILE).exists():
+        begin: Offset = json.loads((folder / BEGIN_FILE).read_text())
+        return begin
     begins = {name: source.begin() for name, source in sources.items()}
     return _offset(0, 0.0, begins, 0, Steering(read_control(folder).version), {})
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from arterial.boxes.ends.output import Output
 from arterial.boxes.ends.source import Source
+from arterial.boxes.tuples.group_by import GroupBy
 from arterial.drawing import Network, StreamHandle
 from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared
 from arterial.moving.boxes.moving_queries import UNCERTAINTY, MovingQueries
@@ -31,14 +32,19 @@ class QueryOptions:
     longest_step: float | None = None
 
 
-def moving_network(events: Prepared, options: QueryOptions, keep: Duration | None = None) -> NetworkValue:
+def moving_network(
+    events: Prepared, options: QueryOptions, keep: Duration | None = None, *, spread: bool = False
+) -> NetworkValue:
     """The network; where the cache is below 100 per cent it also reports the uncertainty.
 
     With `keep`, the connection points `kept_objects` and `kept_updates` keep that much, and `kept_queries` all queries,
-    for ad-hoc queries and the studio.
+    for ad-hoc queries and the studio. With `spread` the queries are spread over the shards, and their changes brought
+    together again.
     """
     network = Network("moving")
     sources = {name: network.box(Source(name, events.schema(name), "t")) for name in (OBJECTS, QUERIES)}
+    if spread:
+        sources[QUERIES] = network.box(GroupBy("by_query", ("query",)), **{"in": sources[QUERIES]})
     box = MovingQueries(
         "moving",
         lonlat=options.space is Space.LONLAT,
@@ -49,6 +55,8 @@ def moving_network(events: Prepared, options: QueryOptions, keep: Duration | Non
     )
     network.box(box, **sources)
     updates = StreamHandle(network, Port("moving", OUT))
+    if spread:
+        updates = network.box(GroupBy("together", ()), **{"in": updates})
     network.box(Output(UPDATES), **{"in": updates})
     if keep is not None:
         retention = units(keep, Type.INT64, "--keep") * events.ticks

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FOLDER, SUMMARY = "moving", "finished.json"
-# One box has all queries and objects, so there is nothing to spread; more shards would only shuffle more.
-SHARDS = 1
 TRAIN_SIZE = 1_000_000
 _ENDS = 1 << 20
 
@@ -55,10 +53,17 @@ class RunOptions:
     queries: QueryOptions
     speed: float = MAX
     train_size: int = TRAIN_SIZE
+    shards: int = 1
+    """Over so many the queries are spread; every shard gets all objects."""
     durable: bool = False
     watch: Watch = NOTHING
     keep: str | None = None
     """How long reports and updates are kept for ad-hoc queries and the studio; None: not at all."""
+
+    @property
+    def spread(self) -> bool:
+        """Whether the queries are spread over several shards."""
+        return self.shards > 1
 
 
 @dataclass(frozen=True)
@@ -113,18 +118,19 @@ class MovingRun(Application):
         instants = self.events.index()[0]
         first = int(instants[0]) if len(instants) else 0
         pace = Pace(first, self.options.speed, self.events.ticks, self.folder / "clock.json")
-        self._updates = UpdateSink(AppendedFiles({"0": self.options.out.absolute()}, self.folder / "parts"), pace=pace)
+        files = AppendedFiles({"0": self.options.out.absolute()}, self.folder / "parts")
+        self._updates = UpdateSink(files, pace=pace, spread=self.options.spread)
         sinks: dict[str, Sink] = {UPDATES: self._updates}
         if self.options.queries.cache < 100:
             sinks[UNCERTAINTY] = FileSink(self.folder / UNCERTAINTY)
         warm_up = 0 if pace.runs_freely else WARM_UP_STEPS
         return run_network(
-            moving_network(self.events, self.options.queries, self.options.keep),
+            moving_network(self.events, self.options.queries, self.options.keep, spread=self.options.spread),
             {which: EventFeed(self.events, which, pace, warm_up) for which in (OBJECTS, QUERIES)},
             sinks,
             self.checkpoint,
             Settings(
-                shards=SHARDS,
+                shards=self.options.shards,
                 train_size=self.options.train_size,
                 durable=self.options.durable,
                 watch=self.options.watch,
@@ -227,6 +233,7 @@ def _settings(options: RunOptions) -> dict[str, Any]:
         "rejects": str(options.rejects.absolute()),
         "speed": show_speed(options.speed),
         **({} if options.keep is None else {"keep": options.keep}),
+        **({"shards": options.shards} if options.spread else {}),
         **asked,
     }
 

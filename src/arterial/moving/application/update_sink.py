@@ -14,6 +14,7 @@ from arterial.connectors.pace import Pace
 from arterial.connectors.sink import Delivery
 from arterial.connectors.sinks.files.appended import AppendedSink
 from arterial.moving.files.update_file import time_text, write_updates
+from arterial.moving.shared.state import NUMBER
 from arterial.storage.damage import read_json
 from arterial.storage.place import put_in_place
 
@@ -28,6 +29,8 @@ class UpdateSink(AppendedSink):
     """Writes the updates of a step to a part, and beside it how many there are of each instant."""
 
     pace: Pace
+    spread: bool = False
+    """Whether the queries were answered in several shards."""
 
     @property
     def updates(self) -> int:
@@ -41,7 +44,7 @@ class UpdateSink(AppendedSink):
 
     def write_lines(self, delivery: Delivery, file: BinaryIO) -> None:
         """Write a line for every update, and the note."""
-        updates = delivery.train.tuples
+        updates = in_turn(delivery.train.tuples) if self.spread else delivery.train.tuples
         times = updates["t"].to_numpy()
         begins = np.flatnonzero(np.diff(times, prepend=times[0] - 1))
         counts = np.diff(begins, append=len(times))
@@ -84,3 +87,19 @@ class UpdateSink(AppendedSink):
             late = str(max(0, round((now - due) / BIN)))
             delays[late] = delays.get(late, 0) + count
             kept["updates"] = kept.get("updates", 0) + count
+
+
+def in_turn(updates: pl.DataFrame) -> pl.DataFrame:
+    """Changes of answers in the order in which one shard reports them: by time, query, sign and object."""
+    return updates.sort(
+        "t", *_id_order("query", updates), "sign", *_id_order("object", updates), maintain_order=True, nulls_last=True
+    )
+
+
+def _id_order(column: str, updates: pl.DataFrame) -> list[pl.Expr]:
+    """Ids that are numbers come first, as numbers; the others by their text."""
+    ids = pl.col(column)
+    if updates.schema[column].is_integer():
+        return [ids]
+    number = pl.when(ids.str.contains(NUMBER)).then(ids).cast(pl.Int64)
+    return [number, pl.when(number.is_null()).then(ids)]

@@ -127,6 +127,7 @@ class Fences(Box):
     changing: bool = False
 
     kind: ClassVar[str] = "fences"
+    splits_by_group: ClassVar[bool] = True
     meaning: ClassVar[str] = "arterial.moving.boxes.fences_meaning:fences"
     because: ClassVar[str] = "arterial.moving.boxes.causes:fences_because"
     scope: ClassVar[str] = "arterial.moving.boxes.causes:fences_scope"

@@ -49,6 +49,9 @@ class MovingQueries(Box):
     Queries come on a stream of their own, `queries`, with the columns of `QUERY_SCHEMA`, and stand still or move with a
     focal object. An answer is defined at the end of each instant at which either stream has a tuple; `out` reports what
     joins it (1) and leaves it (-1). A tuple that is no position or no query is reported on `rejects`.
+
+    Queries that are grouped by `query` are spread over the shards, and every shard gets all positions: so more cores
+    answer more queries. Then `rejects` has the queries only, and there is neither a timeout nor a smaller cache.
     [Moving queries](../moving/index.md) has the details.
 
     Parameters:
@@ -85,6 +88,7 @@ class MovingQueries(Box):
     meaning: ClassVar[str] = "arterial.moving.boxes.moving_queries_meaning:moving_queries"
     because: ClassVar[str] = "arterial.moving.boxes.causes:moving_queries_because"
     scope: ClassVar[str] = "arterial.moving.boxes.causes:all_so_far"
+    everywhere: ClassVar[frozenset[str]] = frozenset({OBJECTS})
     thinnable: ClassVar[frozenset[str]] = frozenset({OBJECTS})
     instead: ClassVar[str] = "use gpac_in or gpac_knn, which take signed streams of objects"
 
@@ -103,8 +107,21 @@ class MovingQueries(Box):
         objects, queries = inputs[OBJECTS], inputs[QUERIES]
         for port, stream in inputs.items():
             require_order(stream, f"input {port!r}")
-            if stream.keyed_by:
-                raise NetworkError(f"input {port!r} must not be grouped, as all objects may meet; remove the GroupBy")
+        if objects.keyed_by:
+            raise NetworkError("input 'objects' must not be grouped, as all objects may meet; remove the GroupBy")
+        if queries.keyed_by not in ((), ("query",)):
+            given = ", ".join(queries.keyed_by)
+            raise NetworkError(f"input 'queries' may be grouped by 'query' or not at all, got it grouped by ({given})")
+        if queries.keyed_by and self.timeout is not None:
+            raise NetworkError(
+                "a timeout is looked at whenever any tuple comes, and a shard sees its own queries only; leave the "
+                "queries ungrouped, or the timeout out"
+            )
+        if queries.keyed_by and self.cache < 100.0:
+            raise NetworkError(
+                "a cache below 100 is judged over all queries, and a shard has some of them; leave the queries "
+                "ungrouped, or the cache out"
+            )
         kind = objects.schema[self.object]
         if not (kind.is_integer or kind is Type.STRING):
             raise NetworkError(f"the objects' ids {self.object!r} must be integers or strings, got {kind}")
@@ -129,13 +146,15 @@ class MovingQueries(Box):
         if self.ticks < 1:
             raise NetworkError(f"the ticks must be at least 1, got {self.ticks}")
         stamp = Field(objects.time, time)
+        keys: dict[str, tuple[str, ...]] = {OUT: queries.keyed_by, REJECTS: (), UNCERTAINTY: ()}
         columns = {
             OUT: (Field("query", queries.schema["query"]), Field("sign", Type.INT8), Field(self.object, kind)),
             REJECTS: (Field("input", Type.STRING), Field("reason", Type.STRING)),
             UNCERTAINTY: (Field("members", Type.INT64), Field("missing", Type.INT64), Field("extra", Type.INT64)),
         }
         return {
-            port: Stream(Schema((stamp, *fields)), objects.time, signed=port == OUT) for port, fields in columns.items()
+            port: Stream(Schema((stamp, *fields)), objects.time, keyed_by=keys[port], signed=port == OUT)
+            for port, fields in columns.items()
         }
 
     def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
@@ -170,7 +189,8 @@ class _Work:
         self.units = _distinct(self.times)
         self.rejects: list[tuple[int, str, str]] = []
         if not valid.all():
-            self.rejects = [(t, OBJECTS, "no position") for t in self.times[~valid].tolist()]
+            if not box.fed_by[QUERIES].keyed_by:  # else each shard would report them
+                self.rejects = [(t, OBJECTS, "no position") for t in self.times[~valid].tolist()]
             self.times, ids, x, y = self.times[valid], ids.filter(valid), x[valid], y[valid]
         self.ids, self.x, self.y = ids, x, y
         self.changes: list[tuple[int, Changes]] = []

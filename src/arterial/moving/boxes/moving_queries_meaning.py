@@ -34,7 +34,8 @@ def moving_queries(box: MovingQueries, inputs: dict[str, Tuples]) -> dict[str, T
             if instant(one, objects.time) == t:
                 report = _report(box, t, one)
                 events += [report] if report else []
-                rejects += [] if report else [{objects.time: time, "input": OBJECTS, "reason": "no position"}]
+                if not report and not queries.keyed_by:
+                    rejects.append({objects.time: time, "input": OBJECTS, "reason": "no position"})
         running = set(definition.queries)
         for one in inputs[QUERIES]:
             if instant(one, queries.time) == t:

@@ -136,7 +136,7 @@ def slots_of(table: SlotTable, ids: pl.Series) -> Array:
     """The slots of a column of ids, numbers or texts; new ids get new slots."""
     if ids.dtype.is_integer():
         return table.slots_of_numbers(ids.cast(pl.Int64).to_numpy())
-    is_number = ids.str.contains(_NUMBER).to_numpy()
+    is_number = ids.str.contains(NUMBER).to_numpy()
     slots = np.empty(len(ids), np.int32)
     slots[is_number] = table.slots_of_numbers(ids.filter(is_number).cast(pl.Int64).to_numpy())
     if not is_number.all():
@@ -148,7 +148,7 @@ def _find_slots(table: SlotTable, ids: pl.Series) -> Array:
     """The slots of a column of ids, numbers or texts, -1 where the table knows none."""
     if ids.dtype.is_integer():
         return table.find_numbers(ids.to_numpy())
-    is_number = ids.str.contains(_NUMBER).to_numpy()
+    is_number = ids.str.contains(NUMBER).to_numpy()
     slots = np.empty(len(ids), np.int32)
     slots[is_number] = table.find_numbers(ids.filter(is_number).cast(pl.Int64).to_numpy())
     slots[~is_number] = table.find_texts(ids.filter(~is_number).to_list())
@@ -158,7 +158,7 @@ def _find_slots(table: SlotTable, ids: pl.Series) -> Array:
 def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows in the order of their ids, which are integers if all of them can be."""
     ids = rows["id"]
-    if ids.dtype == pl.String and ids.str.contains(_NUMBER).all():
+    if ids.dtype == pl.String and ids.str.contains(NUMBER).all():
         rows = rows.cast({"id": pl.Int64})
     return rows if rows["id"].is_sorted() else rows.sort("id")
 
@@ -171,7 +171,7 @@ def ids_column(table: SlotTable, slots: Array) -> pl.Series:
     return pl.Series([str(identity) for identity in table.ids_of(known)], dtype=pl.String).gather(places)
 
 
-_NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
+NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
 
 
 @njit(cache=True)

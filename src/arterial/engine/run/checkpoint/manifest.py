@@ -93,11 +93,16 @@ def write_manifest(folder: Path, plan: Plan) -> None:
     put_in_place(folder / MANIFEST, json.dumps(_manifest(plan, len(plan.levels)), indent=2))
 
 
+def rescaled(folder: Path, shards: int) -> str:
+    """The manifest of a checkpoint with another number of shards."""
+    said = _said(folder)
+    return json.dumps({**said, "shards": shards, "plan": {**said.get("plan", {}), "shards": shards}}, indent=2)
+
+
 _REMEDIES = {
     "format": "Run it with the version of arterial that made it, or give a new folder as checkpoint.",
     "network": "Run the network that it was made with, or give a new folder as checkpoint.",
-    "shards": "State is kept by shard, so their number stays: leave it out, or give --shards {found}. More or fewer "
-    "cores need no other number: a shard runs wherever a core is free. Or give a new folder as checkpoint.",
+    "shards": "Leave it out, or give --shards {found}.",
 }
 
 
