@@ -25,6 +25,7 @@ from arterial.engine.steering import control
 from arterial.figures.steering import Drop, Steering
 from arterial.figures.steps_file import read_steps
 from arterial.network.train import END, Train
+from arterial.storage.fail_point import VARIABLE
 
 ROWS = 6000
 NETWORK = """
@@ -62,9 +63,11 @@ def _until_step(checkpoint: Path, step: int, started: subprocess.Popen[bytes]) -
     raise AssertionError(f"no step {step} in time")
 
 
-def _start(folder: Path) -> subprocess.Popen[bytes]:
+def _start(folder: Path, point: str = "") -> subprocess.Popen[bytes]:
+    """A run, killed at a fail point if one is named."""
+    environment = {**os.environ, VARIABLE: point} if point else {**os.environ}
     with (folder / "said").open("ab") as said:
-        return subprocess.Popen(_command(folder), stdout=said, stderr=said, start_new_session=True)
+        return subprocess.Popen(_command(folder), stdout=said, stderr=said, start_new_session=True, env=environment)
 
 
 @pytest.mark.spark
@@ -89,11 +92,12 @@ def test_a_kill_while_shedding_and_a_tap(tmp_path: Path) -> None:
     _until_step(checkpoint, (read_status(checkpoint) or pytest.fail("no status")).step + 3, first)
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
+    assert _start(tmp_path, "settle.answered").wait(300) == -signal.SIGKILL, (tmp_path / "said").read_text()
     again = _start(tmp_path)
-    assert again.wait(180) == 0, (tmp_path / "said").read_text()
+    assert again.wait(300) == 0, (tmp_path / "said").read_text()
     status = read_status(checkpoint)
     assert status is not None
-    assert (status.state, status.restarts, status.tuples_in) == ("finished", 1, {"s": ROWS})
+    assert (status.state, status.restarts, status.tuples_in) == ("finished", 2, {"s": ROWS})
     steps = list(read_steps(checkpoint))
     assert [step.step for step in steps] == list(range(1, status.step + 1))
     assert sum(step.sources["s"].tuples for step in steps) == ROWS
