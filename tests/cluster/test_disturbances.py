@@ -154,7 +154,7 @@ def _run_packed(hosts: SparkHosts) -> None:
         'rows.map("asked", where).output("out")\n'
     )
     (folder / "rows.csv").write_text("time,n\n" + "".join(f"{n},{n}\n" for n in range(50)))
-    packing = hosts.host("driver").start([sys.executable, "-m", "arterial", "pack", folder / "env.tar"], "pack")
+    packing = hosts.host("driver").start([sys.executable, "-m", "arterial", "pack", folder / "env.tar.gz"], "pack")
     hosts.finish(packing, "driver", "pack")
     words: list[str | Path] = [
         "run",
@@ -164,7 +164,7 @@ def _run_packed(hosts: SparkHosts) -> None:
         "--out",
         folder / "out",
     ]
-    process = hosts.arterial("driver", [*words, "--format", "csv", "--environment", folder / "env.tar"], "packed")
+    process = hosts.arterial("driver", [*words, "--format", "csv", "--environment", folder / "env.tar.gz"], "packed")
     hosts.finish(process, "driver", "packed")
     lines = [line for part in (folder / "out" / "out").glob("*.csv") for line in part.read_text().splitlines()[1:]]
     assert len(lines) == 50

@@ -137,8 +137,8 @@ def test_packages_are_packed_with_what_they_require(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_packed_python_runs_without_the_one_it_came_from(tmp_path: Path) -> None:
-    pack(tmp_path / "env.tar")
-    with tarfile.open(tmp_path / "env.tar") as archive:
+    pack(tmp_path / "env.tar.gz")
+    with tarfile.open(tmp_path / "env.tar.gz") as archive:
         assert not any(name.endswith(".jar") for name in archive.getnames())
         archive.extractall(tmp_path / "environment", filter="fully_trusted")
     asked = "import sys, arterial.engine.spark.start.preloaded; print(sys.prefix, arterial.__file__)"

