@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
 
 import polars as pl
 import pytest
 
+from arterial import Settings, State
+from arterial.connectors.pace import Pace
 from arterial.engine.host.inprocess import InProcess
+from arterial.engine.run.local import run_locally
 from arterial.figures.steering import Drop, Steering
+from arterial.figures.steps_file import read_steps
 from arterial.figures.window import Window
+from arterial.linearroad.application.boxes.tolls import Tolls
 from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA, ROAD_KEY
+from arterial.linearroad.application.inputs import StoredInput
 from arterial.linearroad.application.network import History, linear_road_network
+from arterial.linearroad.formats.line_writer import event_lines
 from arterial.linearroad.semantics.profiles import PROFILES
 from arterial.network.keys.left_out import LeftOut
 from arterial.network.network import Port
@@ -24,7 +34,7 @@ from arterial.service.shedding.overload import late
 from arterial.service.shedding.shedder import Shedder
 from arterial.service.simulation import SimulatedRun
 from arterial.service.utility import total, utilities
-from tests.linearroad.cities import generate
+from tests.linearroad.cities import generate, report, table_of
 
 NETWORK = linear_road_network(PROFILES["spec"], History())
 REQUESTS = 0.012
@@ -152,3 +162,46 @@ def several(events: pl.DataFrame, count: int) -> pl.DataFrame:
         for number in range(count)
     ]
     return pl.concat(copies).sort("time", maintain_order=True)
+
+
+SLOWED = 100e-6
+"""Seconds that Tolls takes for a report in the test of a real run: so a small city is too much for one process."""
+
+
+@pytest.mark.slow
+def test_a_real_run_in_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All seconds come 1.5 times as fast as they can be answered, by the real clock."""
+    seconds, vehicles, replicas = 200, 1500, 32
+    events = [
+        report(30 * turn + vid % 30, vid, 10 + vid % 60, direction=vid % 2)
+        for turn in range(seconds // 30 + 1)
+        for vid in range(vehicles)
+        if 30 * turn + vid % 30 < seconds
+    ]
+    (tmp_path / "city.csv").write_bytes(b"".join(event_lines(table_of(events))))
+    process = Tolls.process
+
+    def slowly(box: Tolls, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        time.sleep(SLOWED * len(trains["in"]))
+        return process(box, trains, state)
+
+    monkeypatch.setattr(Tolls, "process", slowly)
+    given = StoredInput(
+        tmp_path / "city.csv",
+        work=tmp_path,
+        rejects=tmp_path / "rejects.csv",
+        begin=0,
+        until=seconds,
+        times=replicas,
+        disorder=0,
+    )
+    speed = 1.5 / SLOWED / (vehicles / 30 * replicas)
+    settings = Settings(shards=1, train_size=32_000_000, schedule="trains", shed=True)
+    feeds = given.feeds(Pace(0, speed, path=tmp_path / "clock.json"), 3)
+    running = run_locally(NETWORK, feeds, {}, tmp_path / "c", settings)
+    assert running.wait(120)
+    steps = [step for step in read_steps(running.checkpoint) if step.sources["reports"].tuples]
+    begun = steps[0].born
+    assert not [step for step in steps if step.born - begun > 10 and late(NETWORK, step)]
+    roads = sum(step.shed.get("reports.out → by_xway_dir.in", 0) for step in steps)
+    assert 0.2 < roads / sum(step.sources["reports"].tuples for step in steps) < 0.9
