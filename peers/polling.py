@@ -24,9 +24,11 @@ COLUMNS = (
 def queries(vids_apart: int = 0, xways_apart: int = 0) -> dict[str, str]:
     """How an answer of each type is written, and the query for it, over tables that the polling systems all have.
 
-    Travel times are not computed: as without a SegmentHistory, they are unknown. Replica r has vehicle ids raised by r
-    times `vids_apart` and expressways by r times `xways_apart`; the history is that of the originals.
+    Travel times are not computed: as without a SegmentHistory, they are unknown, but for journeys to where one is.
+    Replica r has vehicle ids raised by r times `vids_apart` and expressways by r times `xways_apart`; the history is
+    that of the originals.
     """
+    nowhere = "case when sinit = send then 0 else -1 end"
     vid, xway = "r.vid", "r.xway"
     if vids_apart:
         replica = f"(r.vid - r.vid % {vids_apart})::bigint * {xways_apart}"
@@ -45,7 +47,7 @@ def queries(vids_apart: int = 0, xways_apart: int = 0) -> dict[str, str]:
             "select r.time, qid, coalesce(tolls, 0) from arrived r "
             f"left join history h on h.vid = {vid} and h.day = r.day and h.xway = {xway} where type = 3"
         ),
-        "4,{},{emit},{},-1,-1": "select time, qid from arrived where type = 4",
+        "4,{},{emit},{},{},{}": f"select time, qid, {nowhere}, {nowhere} from arrived where type = 4",
     }
 
 

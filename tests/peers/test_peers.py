@@ -45,7 +45,8 @@ def test_flink_answers_as_the_validator_expects(tmp_path: Path) -> None:
 def _city(seed: int) -> City:
     """A jam, with requests of all kinds."""
     more = [expenditure(100 + day, 5, 1000 + day, day=day) for day in range(1, 20)]
-    return City((*jam(seed), *more, travel(90, 5, 2000, sinit=3, send=9, dow=2, tod=480)), generate(seed).tolls, ())
+    more += [travel(90, 5, 2000 + send, sinit=3, send=send, dow=2, tod=480) for send in (3, 9)]
+    return City((*jam(seed), *more), generate(seed).tolls, ())
 
 
 def _check(system: list[str | Path], city: City, folder: Path, *options: str) -> None:

@@ -79,6 +79,38 @@ def accumulate(
     return pl.DataFrame(columns), slots
 
 
+def merges_exactly(aggregation: Aggregation) -> bool:
+    """Whether windows may be put together from parts: a sum of floats depends on the order of its addition."""
+    return not aggregation.holistic and all(
+        call.function in ("count", "min", "max", "first", "last", "window_start")
+        or is_whole_mean(call)
+        or (call.function == "sum" and call.type is Type.INT64)
+        for call in aggregation.calls
+    )
+
+
+def merge(aggregation: Aggregation, keys: tuple[str, ...], parts: pl.DataFrame, windows: Array) -> pl.DataFrame:
+    """The accumulators of windows that are put together from parts, which are in the order of time in each group.
+
+    `windows[i]` is the number of the window to which the accumulators of part i belong.
+    """
+    slots, count = slots_of(_window_codes(windows, [parts[key] for key in keys]), len(windows))
+    first = np.full(count, -1, np.int64)
+    kernels.pick_first(slots, _ALL, first, 0)
+    columns = {key: parts[key][first] for key in keys} | {WINDOW: pl.Series(windows[first])}
+    nothing = parts.clear()
+    for name in (SIZE, *(name for i, call in enumerate(aggregation.calls) for name in _columns(i, call))):
+        values = parts[name]
+        call = None if name == SIZE else aggregation.calls[int(name[1:].partition(".")[0])]
+        if call is not None and call.function in ("min", "max", "first", "last"):
+            columns[name] = _pick(call.function, nothing[name], values, slots, valid_rows(values), count)
+        else:
+            sums = np.zeros(count, np.int64)
+            kernels.add_sums(slots, numbers_of(values), _ALL, sums, np.zeros(count, np.int64))
+            columns[name] = pl.Series(sums)
+    return pl.DataFrame(columns)
+
+
 def _window_codes(numbers: Array, groups: list[pl.Series]) -> Array:
     """The keys of windows as integers; most trains are within one window, whose number is then of no interest."""
     if not groups:

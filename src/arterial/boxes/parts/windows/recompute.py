@@ -12,7 +12,7 @@ from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of, touched
 from arterial.boxes.parts.order import Held, instants
 from arterial.boxes.parts.table import KeyedTable
-from arterial.boxes.parts.windows.accumulate import WINDOW, accumulate, accumulator_schema
+from arterial.boxes.parts.windows.accumulate import WINDOW, accumulate, accumulator_schema, merge, merges_exactly
 from arterial.boxes.parts.windows.cut import closed_windows, no_windows
 from arterial.network.box import Stream
 from arterial.network.expression.aggregate import Aggregation
@@ -41,9 +41,13 @@ def slide_by_time(
     if waiting:
         tuples = pl.concat(waiting)
         times = instants(tuples, stream.time)
-        first = np.maximum(times // advance, done + 1)
-        last = np.minimum((times + size) // advance - 1, closed)
-        rows, windows = _expand(first, last)
+        if size % advance == 0 and size > advance and merges_exactly(plan):
+            made = _by_parts(plan, stream, tuples, times // advance, size, advance, done, closed)
+            rows = np.zeros(0, np.int64)
+        else:
+            first = np.maximum(times // advance, done + 1)
+            last = np.minimum((times + size) // advance - 1, closed)
+            rows, windows = _expand(first, last)
         if len(rows):
             made = _compute(box, plan, stream, tuples[rows], windows, lambda w, _: (w + 1) * advance - 1, size)
         held.take((closed + 2) * advance - size - 1 if closed < END // advance - 2 else END)
@@ -105,6 +109,29 @@ def _last_closed(through: int, advance: int, size: int, held: Held) -> int:
         latest = max((int(instants(chunk, held.time).max()) for chunk in held.all()), default=BEGIN)
         return BEGIN if latest == BEGIN else (latest + size) // advance - 1
     return (through + 1) // advance - 1 if through > BEGIN + advance else BEGIN
+
+
+def _by_parts(
+    plan: Aggregation,
+    stream: Stream,
+    tuples: pl.DataFrame,
+    parts: Array,
+    size: int,
+    advance: int,
+    done: int,
+    closed: int,
+) -> pl.DataFrame:
+    """Windows after `done` and through `closed`, from parts of length `advance` that each belong to several."""
+    nothing = pl.DataFrame(schema=accumulator_schema(plan, stream.schema, stream.keyed_by))
+    pieces, _ = accumulate(plan, stream.keyed_by, nothing, tuples, parts)
+    number = pieces[WINDOW].to_numpy()
+    rows, windows = _expand(np.maximum(number, done + 1), np.minimum(number + size // advance - 1, closed))
+    if not len(rows):
+        return no_windows(plan, stream)
+    merged = merge(plan, stream.keyed_by, pieces[rows], windows)
+    times = (merged[WINDOW].to_numpy() + 1) * advance - 1
+    order = np.argsort(times, kind="stable")
+    return closed_windows(plan, stream, merged[order], times[order], size)
 
 
 def _expand(first: Array, last: Array) -> tuple[Array, Array]:

@@ -12,5 +12,7 @@ public class Event {
     public int seg;
     public int pos;
     public int qid;
+    public int sinit;
+    public int send;
     public int day;
 }

@@ -13,7 +13,7 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 /**
  * Linear Road on Apache Flink: reads the driver's lines on standard input, writes answers of types 0 to 3.
  *
- * <p>Travel times are answered as unknown. Arguments: OUTPUT START [--tolls CSV] [--parallelism N] [--checkpoint SECONDS]
+ * <p>Travel times are answered as unknown, but for journeys to where one is. Arguments: OUTPUT START [--tolls CSV] [--parallelism N] [--checkpoint SECONDS]
  * [--vids-apart V] [--xways-apart X].
  */
 public final class LinearRoad {
@@ -69,7 +69,8 @@ public final class LinearRoad {
     }
 
     private static Answer past(Event request) {
-        String values = request.type == 3 ? "," + history.of(request) : ",-1,-1";
+        String unknown = request.sinit == request.send ? ",0,0" : ",-1,-1";
+        String values = request.type == 3 ? "," + history.of(request) : unknown;
         return new Answer(request.type + "," + request.time + ",", "," + request.qid + values);
     }
 

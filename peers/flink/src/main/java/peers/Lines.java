@@ -62,6 +62,8 @@ public class Lines implements SourceFunction<Event> {
         event.seg = fields[7];
         event.pos = fields[8];
         event.qid = fields[9];
+        event.sinit = fields[10];
+        event.send = fields[11];
         event.day = fields[14];
         return event;
     }
