@@ -9,7 +9,7 @@ import { linter, lintKeymap, type Diagnostic } from "@codemirror/lint";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap, placeholder as placeholderOf } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import type { EditorProps } from "../Editor";
 import { faultIn } from "./fault";
 
@@ -78,7 +78,8 @@ export default function CodeEditor(props: EditorProps) {
     if (now.current.focused) made.focus();
     return () => made.destroy();
   }, [label, one, placeholder]);
-  useEffect(() => {
+  // Before anything else can be typed: a text that comes back late would replace a newer one.
+  useLayoutEffect(() => {
     const own = view.current;
     if (own && own.state.doc.toString() !== value) own.dispatch({ changes: { from: 0, to: own.state.doc.length, insert: value } });
   }, [value]);

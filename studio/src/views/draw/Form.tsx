@@ -1,6 +1,6 @@
 // The arguments of the box that is chosen, with what is wrong beside them.
 
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { asText, connect, fromText, isCode, isGraph, isValues, portOf, removeBox, renameBox, setArgument, type Checked, type Draft, type DraftBox, type Kind, type Parameter } from "./draft";
 import { Editor, useFunctions } from "../../parts/Editor";
 import { GraphEdit } from "./GraphEdit";
@@ -22,7 +22,7 @@ export function Form({ draft, box, kind, checked, onChange, outputs }: Props) {
   return (
     <article data-testid="form">
       <p className="kicker">{box.kind.replaceAll("_", " ")}</p>
-      <Field label="name" value={box.name} onChange={(text) => text && onChange(renameBox(draft, box.name, text), text)} />
+      <Field label="name" value={box.name} meaning={(text) => text || box.name} onChange={(text) => text && onChange(renameBox(draft, box.name, text), text)} />
       <p className="small">{kind?.summary}</p>
       {error && <p className="error small" role="alert" data-testid="box-error">{error}</p>}
       {inputs.map((port) => {
@@ -63,6 +63,7 @@ export function Form({ draft, box, kind, checked, onChange, outputs }: Props) {
             error={error}
             placeholder={placeholder(parameter)}
             value={asText(parameter, box[parameter.name])}
+            meaning={(text) => asText(parameter, fromText(parameter, text))}
             onChange={(text) => onChange(setArgument(draft, box.name, parameter.name, fromText(parameter, text)))}
           />
         ),
@@ -89,22 +90,18 @@ interface FieldProps {
   columns?: Record<string, string>;
   error?: string | undefined;
   placeholder?: string;
+  /** A text as the draft would give it back. */
+  meaning?(text: string): string;
   onChange(text: string): void;
 }
 
-function Field({ label, value, about, needed, tall, code, columns, error, placeholder, onChange }: FieldProps) {
-  // What is typed stays as it is typed; only its meaning goes into the draft.
-  const [text, setText] = useState(value);
-  const [own, setOwn] = useState(value);
-  useEffect(() => {
-    if (value !== own) {
-      setText(value);
-      setOwn(value);
-    }
-  }, [value, own]);
-  const change = (typed: string) => {
-    setText(typed);
-    onChange(typed);
+function Field({ label, value, about, needed, tall, code, columns, error, placeholder, meaning, onChange }: FieldProps) {
+  // What is typed stays as it is typed, as long as the draft has its meaning.
+  const [typed, setTyped] = useState(value);
+  const text = (meaning?.(typed) ?? typed) === value ? typed : value;
+  const change = (next: string) => {
+    setTyped(next);
+    onChange(next);
   };
   const functions = useFunctions();
   if (code) {
