@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 from importlib.util import find_spec
@@ -18,6 +19,8 @@ from arterial.network.box import Box
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "arterial"
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+
+ROOMS = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.parent != SOURCE)
 
 # A path inside the repository or inside the package: tests/x.py, src/arterial/x/, engine/run/run.py, `level.py`.
 PATH = re.compile(r"(?<![\w./-])(?:[\w-]+/)+[\w-]*(?:\.(?:py|md|svg|toml))?(?![\w/])|(?<=`)[\w-]+\.py(?=`)")
@@ -86,6 +89,20 @@ def test_every_page_is_in_the_navigation() -> None:
     pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
     generated = {f"boxes/{kind}.md" for kind in Box.kinds}
     assert sorted(listed) == sorted(set(pages) - generated)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: str(room.relative_to(SOURCE)))
+def test_a_room_says_where_to_begin_reading(room: Path) -> None:
+    text = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
+    text = " ".join(text.split())
+    begin = re.search(r"Begin(?: reading)? with(?: the room)? `([\w.]+)`|`([\w.]+)` [\w ]*is where to begin", text)
+    assert begin is not None, "expected 'Begin with `FILE`'"
+    first = (begin[1] or begin[2]).removesuffix(".py").replace(".", "/")
+    assert (room / first).is_dir() or (room / f"{first}.py").is_file()
+
+
+def test_a_room_has_about_a_dozen_files() -> None:
+    assert {str(room.relative_to(SOURCE)): count for room in ROOMS if (count := len([*room.glob("*.py")])) > 15} == {}
 
 
 def _without_links(text: str) -> str:

@@ -1,6 +1,7 @@
 """Draws networks: each call adds a box and gives the stream that leaves it. What was drawn is an immutable value.
 
-`network` has the network that is drawn on, `stream` a method for each box; both are imported from here.
+`network` has the network that is drawn on, `stream` a method for each box; both are imported from here. Begin with
+`stream`.
 
 net = Network("speeding")
 reports = net.source("reports", {"vehicle": int, "time": int, "speed": int}, time="time")

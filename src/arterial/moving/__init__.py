@@ -2,7 +2,7 @@
 
 `gpac_in`, `gpac_knn` and `fences` are boxes of a network. The rest runs queries without one: `SharedExecution` many
 queries over one grid, `Interpreter` queries of your own on the skeleton of GPAC, `Traffic` made-up objects to try them
-on.
+on. Users import all of these from here. Begin with the room `queries`.
 """
 
 from __future__ import annotations

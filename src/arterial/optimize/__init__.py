@@ -3,7 +3,7 @@
 One tactic is one file with one function of the same name; `RULES` says which are applied, in which order, and
 `WHILE_RUNNING` which of them to a network that has state. Tactics ask boxes for their traits (`arterial.network.box`)
 and know what was measured (`Figures`). `decide` is the run-time optimizer: whether a change pays. Begin reading with
-`drop_dead_paths`, then `decide`.
+the room `tactics`, then `decide`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Text queries to networks: `SELECT … FROM … WHERE … GROUP BY … GPAC-IN (…) GPAC-kNN (…)` (GPAC §5)."""
+"""Text queries to networks: `SELECT … FROM … WHERE … GROUP BY … GPAC-IN (…) GPAC-kNN (…)` (GPAC §5).
+
+Others import `compile_sql`, `Catalog` and `SqlError` from here, and `attach`. Begin with `compile`; the room `text`
+reads the query, `draw` makes a network of it.
+"""
 
 from arterial.sql.catalog import Catalog, StreamEntry, TableEntry
 from arterial.sql.compile import compile_sql

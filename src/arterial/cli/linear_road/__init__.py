@@ -1,4 +1,4 @@
-"""`arterial linear-road`: the benchmark kit, a command a file."""
+"""`arterial linear-road`: the benchmark kit, a command a file, registered here. Begin with `run`."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""`arterial moving …`: one file a command; a command is registered here."""
+"""`arterial moving`: generate, run and measure moving queries, a command a file, registered here. Begin with `run`."""
 
 from __future__ import annotations
 
