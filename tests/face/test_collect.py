@@ -73,6 +73,17 @@ def test_lines_that_do_not_fit_are_a_warning(tmp_path: Path) -> None:
     assert "vehicle is 'one'" in kept.read_text()
 
 
+def test_tuples_that_come_too_late_are_a_warning_unless_a_box_takes_them() -> None:
+    net = art.Network("late")
+    stream = net.source("s", {"time": int, "x": int})
+    stream.output("all")
+    rows = [{"time": 5, "x": 1}, {"time": 1, "x": 2}, {"time": None, "x": 3}]
+    with pytest.warns(UserWarning, match="source 's': 2 tuple.s. are late or have no time, and no box takes them"):
+        assert art.collect(net, s=rows)["all"].to_dicts() == rows[:1]
+    stream.late.output("late")
+    assert art.collect(net, s=rows)["late"].to_dicts() == rows[1:]
+
+
 def test_nothing_and_much() -> None:
     assert art.collect(speeding(), reports=[])["alerts"].height == 0
     times = [second // 3 for second in range(20)]

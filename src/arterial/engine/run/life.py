@@ -33,7 +33,7 @@ from arterial.engine.steering import control
 from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs
 from arterial.errors import ArterialError, RunError, near
 from arterial.figures.steering import Drop
-from arterial.network.network import NetworkValue
+from arterial.network.network import NetworkValue, Port
 
 
 class Run(ABC):
@@ -90,6 +90,21 @@ class Run(ABC):
     def statistics(self) -> Statistics:
         """Counts, costs, selectivities and delays, of this process."""
         return self._figures.statistics
+
+    def _late_notices(self) -> tuple[str, ...]:
+        """What the user should know of tuples that came too late where the engine puts them in order."""
+        said, taken = [], {arc.begin for arc in self.plan.network.arcs}
+        for box in self.plan.sources:
+            source = self.sources.get(box.name)
+            if source is not None and source.ordered:
+                continue  # It knows itself what is late, and says so.
+            lost = [port for port in box.outputs[1:] if Port(box.name, port) not in taken]
+            if late := sum(self.statistics.box(box.name).by_port.get(port, 0) for port in lost):
+                said.append(
+                    f"source {box.name!r}: {late:,} tuple(s) are late or have no time, and no box takes them: draw the "
+                    "stream's `late`, or give the source a disorder"
+                )
+        return tuple(said)
 
     @property
     def metrics_url(self) -> str | None:

@@ -216,7 +216,8 @@ class LocalRun(Run):
             self._error = RunError(f"the run stopped: {type(trouble).__name__}: {trouble}")
             self._error.__cause__ = trouble
         finally:
-            self.notices = close_sources(self._sources, ended=self._ended and self._error is None)
+            said = close_sources(self._sources, ended=self._ended and self._error is None)
+            self.notices = (*said, *self._late_notices())
             self._note_end()
             self._lock.close()
             self._remove_temporary()

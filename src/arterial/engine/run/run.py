@@ -403,7 +403,8 @@ class SparkRun(Run):
         finally:
             self._clear_memory()
             said = close_sources(self._work.sources, ended=self._ended and self._error is None)
-            self.notices = (self._known, *said) if self._known else said
+            known = (self._known,) if self._known else ()
+            self.notices = (*known, *said, *self._late_notices())
             self._note_end()
             release(self._lock)
             self._held.close()
