@@ -109,6 +109,11 @@ def test_mistakes_leave_the_run_untouched(
 
 def test_control_says_that_a_run_is_over(run: LocalRun, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run.stop()
+    with pytest.raises(
+        RunError, match=r"pause: the run is stopped, and ran with --local, .* nothing is left to control"
+    ):
+        app(["control", str(tmp_path / "c"), "pause"], standalone_mode=False)
+    (tmp_path / "c" / "spark").mkdir()  # as of a run on Spark, which can go on
     app(["control", str(tmp_path / "c"), "pause"], standalone_mode=False)
     assert capfd.readouterr().err == "the run is stopped; pause is kept, and is in force when the run goes on\n"
     status = tmp_path / "c" / "status.json"

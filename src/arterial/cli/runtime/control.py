@@ -86,7 +86,7 @@ def control(
 
 
 def _say_if_over(checkpoint: Path, command: str) -> None:
-    """Refuse to control a run that is finished; of one that may go on, say that the command waits for that."""
+    """Refuse to control a run that cannot go on; of one that may, say that the command waits for that."""
     from arterial.engine.run.figures.status import read_status
     from arterial.engine.run.states import FINISHED
 
@@ -96,5 +96,10 @@ def _say_if_over(checkpoint: Path, command: str) -> None:
     if status.state == FINISHED:
         raise RunError(
             f"{checkpoint}: {command}: the run is finished, since {status.finished}; nothing is left to control"
+        )
+    if not (checkpoint / "spark").is_dir():
+        raise RunError(
+            f"{checkpoint}: {command}: the run is {status.state}, and ran with --local, which begins from the start "
+            "every time; nothing is left to control"
         )
     typer.echo(f"the run is {status.state}; {command} is kept, and is in force when the run goes on", err=True)

@@ -7,9 +7,10 @@ beside it says what the table is: its columns, its time, its id.
 from __future__ import annotations
 
 import json
+import time as clock
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -133,9 +134,24 @@ def begin_point(folder: Path, name: str, stream: Stream, storage_key: Sequence[s
     same = before.id if before else uuid.uuid4().hex
     point = Point(same, name, stream.schema, stream.time, stream.signed, tuple(storage_key), retention)
     if point != before:
-        said = {**asdict(point), "schema": [[one.name, one.type.value] for one in stream.schema]}
-        put_in_place(folder / POINT, json.dumps(said, indent=1))
+        _write_point(folder, point)
     return point
+
+
+def begin_again(folder: Path) -> None:
+    """Let a table that is there begin empty, as another one: with the next step it is given its whole history again."""
+    point, contents = read_point(folder), read_contents(folder)
+    if point is None:
+        return
+    now = clock.time()
+    leaving = (*contents.leaving, *((file.name, now) for file in contents.files))
+    write_contents(folder, Contents(contents.step, leaving=leaving))
+    _write_point(folder, replace(point, id=uuid.uuid4().hex))
+
+
+def _write_point(folder: Path, point: Point) -> None:
+    said = {**asdict(point), "schema": [[one.name, one.type.value] for one in point.schema]}
+    put_in_place(folder / POINT, json.dumps(said, indent=1))
 
 
 def _check_both(folder: Path, point: Point | None) -> None:

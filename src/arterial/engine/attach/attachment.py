@@ -20,6 +20,7 @@ from arterial.connectors.source import Part, Progress, Source, Span
 from arterial.engine.attach.token import Token, TokenState, digest, keep_token, moved
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.run.binding import bind_sources, plan_run
+from arterial.engine.run.versions.views import VIEW
 from arterial.engine.steering.offsets import plan_step
 from arterial.errors import RunError
 from arterial.network.box import Stream
@@ -228,6 +229,12 @@ class Attachment:
 
     def _wait(self) -> None:
         """Wait for a new step; the answer is over if none can come."""
+        for name, point in self.points.items():
+            if (Path(point.folder) / VIEW).exists():
+                raise RunError(
+                    f"source {name!r}: the run no longer keeps this view; attach again, and it is computed: the last "
+                    "mark says how far the answer is, and --since begins after it"
+                )
         # The points are looked at after the run was found to be over: nothing was committed in between.
         if not self._follow and not self._active() and self._has_all():
             self.ended = STOPPED

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from arterial.boxes.ends.source import Source
 from arterial.boxes.tuples.group_by import GroupBy
-from arterial.errors import RunError
+from arterial.errors import NetworkError, RunError
 from arterial.network.box import IN, OUT, Box
 from arterial.network.network import Arc, NetworkValue, Port
 
@@ -23,6 +25,43 @@ def without_views(network: NetworkValue) -> NetworkValue:
     arcs = tuple(arc for arc in network.arcs if arc.begin.box not in unseen and arc.end.box not in unseen)
     groups = {name: tuple(box for box in inside if box not in unseen) for name, inside in network.groups.items()}
     return NetworkValue(network.name, boxes, arcs, groups)
+
+
+def with_views(network: NetworkValue, whole: NetworkValue, views: Collection[str]) -> NetworkValue | None:
+    """The network with views again that `whole` has, and the boxes that only they need; None if they no longer fit."""
+    there = {box.name for box in network.boxes}
+    wanted, names = set[str](), [name for name in views if name not in there]
+    while names:
+        name = names.pop()
+        if name in wanted or name in there:
+            continue
+        wanted.add(name)
+        names += [begin.box for begin in whole.arrivals(whole.box(name)).values()]
+    boxes = tuple(box for box in whole.boxes if box.name in wanted)
+    arcs = tuple(arc for arc in whole.arcs if arc.end.box in wanted)
+    if any(not box.inputs for box in boxes):
+        return None
+    groups = {name: tuple(box for box in inside if box in there | wanted) for name, inside in whole.groups.items()}
+    try:
+        return NetworkValue(
+            network.name, (*network.boxes, *boxes), (*network.arcs, *arcs), {**network.groups, **groups}
+        )
+    except NetworkError:  # another version has other streams there
+        return None
+
+
+def histories(network: NetworkValue, more: NetworkValue) -> dict[str, str] | None:
+    """The arcs from which the boxes that only `more` has get their tuples, each with the connection point or kept view
+    before it, whose history they begin with; None if one of them begins at a box that keeps nothing."""
+    there = {box.name: box for box in network.boxes}
+    found = {}
+    for arc in more.arcs:
+        if arc.end.box in there or arc.begin.box not in there:
+            continue
+        if there[arc.begin.box].keeping is None:
+            return None
+        found[str(arc)] = arc.begin.box
+    return found
 
 
 def path_of(network: NetworkValue, view: str) -> tuple[NetworkValue, Port]:

@@ -59,6 +59,8 @@ class Ready:
 
     works: tuple[Work, ...]
     version: Version
+    declared: NetworkValue
+    """The network as it was given; the one that runs may be another by now."""
     files: VersionFiles
     sinks: BoundSinks
     levels: int
@@ -102,7 +104,7 @@ def make_ready(
     work, bound = Work(run, plan, own, {}, settings.policy, str(folder), durable=settings.durable), BoundSinks(folder)
     works = tuple(work_of(work, version, bound.of(version, unbound), frames) for version in versions)
     fail_point("start.bound")
-    return Ready(works, versions[-1], files, bound, made.levels)
+    return Ready(works, versions[-1], network, files, bound, made.levels)
 
 
 def work_of(work: Work, version: Version, sinks: Mapping[str, Sink], frames: Iterable[str]) -> Work:

@@ -12,12 +12,13 @@ from weakref import finalize
 
 import polars as pl
 
-from arterial.connectors.points.contents import POINTS
+from arterial.connectors.points.contents import POINTS, begin_again
 from arterial.connectors.sink import Sink
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.connectors.source import Source
 from arterial.engine.plan.plan import Plan
 from arterial.engine.plan.successor import new_arcs
+from arterial.engine.plan.views import histories
 from arterial.engine.run.checkpoint.folder import remove_unless_needed
 from arterial.engine.run.checkpoint.manifest import describe_boxes
 from arterial.engine.run.control.settlement import Settlement
@@ -286,7 +287,7 @@ class Run(ABC):
         self._optimizer.add_step(version, reports)
         if version != self.version or self._figures.is_steered(between_steps=True):
             return  # a change is on its way; or arcs are shed and held by name, so they stay until that is over
-        if self._keep_fewer_views(version):
+        if self._keep_views(version):
             return
         decision = self._optimizer.next_network(self.plan.network)
         if decision is None:
@@ -296,15 +297,19 @@ class Run(ABC):
         except (ArterialError, OSError) as refusal:
             self._optimizer.note_refusal(decision, str(refusal))
 
-    def _keep_fewer_views(self, version: int) -> bool:
-        """Let go of views of `some` that there is no headroom for; whether there were any."""
-        fewer = self._views.next_network(version, self.statistics.window, self.plan.network)
-        if fewer is None:
+    def _keep_views(self, version: int) -> bool:
+        """Let go of views of `some` that there is no headroom for, or keep one again; whether there was one."""
+        network = self.plan.network
+        wanted = self._views.next_network(version, self.statistics.window, network)
+        if wanted is None:
             return False
+        there = {box.name for box in network.boxes}
         try:
-            self.replace(fewer)
+            for view in (box for box in wanted.boxes if box.connectable and box.name not in there):
+                begin_again(self.checkpoint / POINTS / view.name)  # nobody reads it: the view is computed still
+            self.replace(wanted, history=histories(network, wanted))
         except (ArterialError, OSError) as refusal:
-            self._views.note_refusal(self.plan.network, str(refusal))
+            self._views.note_refusal(network, str(refusal))
             return False
         return True
 

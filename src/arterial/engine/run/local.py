@@ -35,7 +35,7 @@ from arterial.engine.run.settings import Settings
 from arterial.engine.run.states import PAUSED, RUNNING
 from arterial.engine.run.versions.optimizer import Optimizer
 from arterial.engine.run.versions.versions import FIRST, BoundSinks, first_version, next_version
-from arterial.engine.run.versions.views import leave_views
+from arterial.engine.run.versions.views import leave_views, left_views
 from arterial.engine.run.watch.watchers import Watchers, open_watchers
 from arterial.engine.steering import control
 from arterial.engine.steering.decisions import forget_decision
@@ -117,7 +117,7 @@ class LocalRun(Run):
             raise RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}") from None
         self.notices = notices_of(self._sources)
         self._settings = settings
-        self._views = ViewKeeper(min(cores_here(), self.plan.shards), settings.headroom)
+        self._views = ViewKeeper(min(cores_here(), self.plan.shards), settings.headroom, network, network)
         self._optimizer = Optimizer(self._folder, automatic=settings.optimise)
         self._networks = {self.version: self.plan.network}
         self._settlement = Settlement(self._folder, self._networks.__getitem__, settings.policy, settings.headroom)
@@ -175,18 +175,21 @@ class LocalRun(Run):
         """Let another version of the network run from the next train on; its number."""
         with self._between:
             given = sinks or {}
-            network = leave_views(network, self.checkpoint)
+            views = left_views(network)
+            network = views.network
             plan = plan_run(network, self.plan.shards, self._sources)
             check_successor(self.plan, plan, self._levels)
             self._figures.check_queues(plan)
             version = next_version(self._version, network, given)
             self._sinks = self._bound.of(version, {(name, version.number): sink for name, sink in given.items()})
+            views.leave(self.checkpoint)
             control.begin_with(self._folder, version.number, history or {})
             self._host.replace(plan)
             self._figures.follow(plan)
             self._version, self.plan = version, plan
             self._networks[version.number] = network
             control.switch(self._folder, version.number)
+            views.forget(self.checkpoint)
         return version.number
 
     @property

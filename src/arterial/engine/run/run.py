@@ -29,7 +29,7 @@ from arterial.engine.run.checkpoint.lock import lock_checkpoint, release
 from arterial.engine.run.checkpoint.savepoint import forget_links, link_aside
 from arterial.engine.run.control.controllers import controllers_for, cores_here
 from arterial.engine.run.control.settlement import Settlement
-from arterial.engine.run.control.view_keeper import ViewKeeper
+from arterial.engine.run.control.view_keeper import ViewKeeper, gone_views
 from arterial.engine.run.driver import Ready, commit_step, make_ready, take_reports, take_up, work_of
 from arterial.engine.run.figures.run_figures import RunFigures
 from arterial.engine.run.life import Run
@@ -37,7 +37,7 @@ from arterial.engine.run.settings import Settings
 from arterial.engine.run.states import PAUSED, RUNNING
 from arterial.engine.run.versions.optimizer import Optimizer
 from arterial.engine.run.versions.versions import next_version
-from arterial.engine.run.versions.views import leave_views
+from arterial.engine.run.versions.views import leave_views, left_views
 from arterial.engine.run.watch.watchers import open_watchers
 from arterial.engine.spark.cluster import check_workers
 from arterial.engine.spark.errors import as_run_error
@@ -57,6 +57,7 @@ from arterial.engine.transport.rows import REPORT
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
 from arterial.network.train import Train
+from arterial.service.views import without
 from arterial.storage.disk import durably
 from arterial.storage.epoch import check_epoch
 from arterial.storage.fail_point import fail_point
@@ -146,7 +147,11 @@ class SparkRun(Run):
         self._figures = RunFigures(works[0].plan, folder, controllers, watchers, temporary=temporary)
         for each in works:
             self._figures.follow(each.plan)
-        self._views = ViewKeeper(min(cores_here(), work.plan.shards), settings.headroom)
+        self._views = ViewKeeper(
+            min(cores_here(), work.plan.shards), settings.headroom, ready.declared, work.plan.network
+        )
+        gone = gone_views(ready.declared, work.plan.network)
+        left_views(without(ready.declared, gone)).leave(self.checkpoint)
         self._optimizer = Optimizer(folder, automatic=settings.optimise and not frames)
         self._settlement = Settlement(folder, self._network_of, settings.policy, settings.headroom)
         self.notices = notices_of(work.sources)
@@ -247,7 +252,8 @@ class SparkRun(Run):
         """
         self._needs_own_sources()
         with self._replacing:
-            network = leave_views(network, self.checkpoint)
+            views = left_views(network)
+            network = views.network
             plan = plan_run(network, self.plan.shards, self._work.sources)
             check_successor(self.plan, plan, self._levels)
             self._figures.check_queues(plan)
@@ -255,6 +261,7 @@ class SparkRun(Run):
             version = next_version(self._version, network, given)
             unbound = {(name, version.number): sink for name, sink in given.items()}
             work = work_of(self._work, version, self._sinks.of(version, unbound), self._frames)
+            views.leave(self.checkpoint)
             control.begin_with(self._folder, version.number, history or {})
             self._packed.add(work)
             fail_point("replace.packed")
@@ -264,6 +271,7 @@ class SparkRun(Run):
             self._works[version.number] = work
             self._version, self._work, self.plan = version, work, plan
             control.switch(self._folder, version.number)
+            views.forget(self.checkpoint)
             fail_point("replace.switched")
             self._collect()
         return version.number

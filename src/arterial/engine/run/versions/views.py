@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,25 +25,51 @@ class ViewNetwork:
     end: Port
 
 
-def leave_views(network: NetworkValue, checkpoint: Path) -> NetworkValue:
-    """Write down what each view that is not kept is computed from; the network without them.
+@dataclass(frozen=True)
+class LeftViews:
+    """A network without its views that are not kept, and what is written down about those."""
 
-    A view that is kept now, and was not before, needs that no more.
-    """
+    network: NetworkValue
+    computed: Mapping[str, str]
+    """By view that is not kept: the text of its file."""
+    kept: tuple[str, ...]
+
+    def leave(self, checkpoint: Path) -> None:
+        """Write down what each view that is not kept is computed from; before the network runs."""
+        for name, text in self.computed.items():
+            make_folder(checkpoint / POINTS / name)
+            put_in_place(checkpoint / POINTS / name / VIEW, text)
+
+    def forget(self, checkpoint: Path) -> None:
+        """A view that is kept now needs that no more; once the network runs."""
+        for name in self.kept:
+            remove(checkpoint / POINTS / name / VIEW)
+
+
+def left_views(network: NetworkValue) -> LeftViews:
+    """What is to be left of a network's views; raises if one that is not kept could not be computed."""
+    computed, kept = {}, []
     for box in network.boxes:
-        if box.connectable:
-            folder = checkpoint / POINTS / box.name
-            if box.keeping is not None:
-                remove(folder / VIEW)
-                continue
-            path, end = path_of(network, box.name)
-            try:
-                said = {"network": json.loads(to_json(path)), "end": str(end), "modules": _modules(path)}
-            except NetworkError as mistake:
-                said = {"cannot": str(mistake)}
-            make_folder(folder)
-            put_in_place(folder / VIEW, json.dumps(said, indent=1))
-    return without_views(network)
+        if not box.connectable:
+            continue
+        if box.keeping is not None:
+            kept.append(box.name)
+            continue
+        path, end = path_of(network, box.name)
+        try:
+            said = {"network": json.loads(to_json(path)), "end": str(end), "modules": _modules(path)}
+        except NetworkError as mistake:
+            said = {"cannot": str(mistake)}
+        computed[box.name] = json.dumps(said, indent=1)
+    return LeftViews(without_views(network), computed, tuple(kept))
+
+
+def leave_views(network: NetworkValue, checkpoint: Path) -> NetworkValue:
+    """The network without its views that are not kept, of a run that begins: what computes them is written down."""
+    left = left_views(network)
+    left.leave(checkpoint)
+    left.forget(checkpoint)
+    return left.network
 
 
 def view_names(checkpoint: Path) -> list[str]:
