@@ -22,6 +22,7 @@ from arterial.cli.ops.resume import resume
 from arterial.cli.ops.savepoint import savepoint
 from arterial.cli.ops.stop import stop
 from arterial.cli.parts import exit_codes
+from arterial.cli.parts.plain_help import PlainHelp
 from arterial.cli.run import run
 from arterial.cli.runtime.adopt import adopt
 from arterial.cli.runtime.attach import attach
@@ -41,8 +42,10 @@ app = typer.Typer(
     name="arterial",
     help="Continuous queries over roads and other moving things, on Spark.",
     no_args_is_help=True,
+    rich_markup_mode=None,
+    cls=PlainHelp,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 1000},
 )
 
 

@@ -12,7 +12,10 @@ from arterial.cli.linear_road.run import run
 from arterial.cli.linear_road.simulate import simulate
 from arterial.cli.linear_road.validate import validate
 from arterial.cli.linear_road.why import why
+from arterial.cli.parts.plain_help import PlainHelp
 
-linear_road = typer.Typer(help="Linear Road: simulate, make history, run, validate and rate.", no_args_is_help=True)
+linear_road = typer.Typer(
+    help="Linear Road: simulate, make history, run, validate and rate.", no_args_is_help=True, cls=PlainHelp
+)
 for command in (simulate, describe, convert, history, drive, run, validate, why, rate, plan):
     linear_road.command()(command)

@@ -8,10 +8,12 @@ from arterial.cli.moving.experiments import experiments
 from arterial.cli.moving.generate import generate
 from arterial.cli.moving.run import run
 from arterial.cli.moving.sumo import sumo
+from arterial.cli.parts.plain_help import PlainHelp
 
 moving = typer.Typer(
     help="Moving objects: range and nearest-neighbour queries that follow you.",
     no_args_is_help=True,
+    cls=PlainHelp,
 )
 moving.command()(experiments)
 moving.command()(generate)
