@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,8 +16,9 @@ from typer.testing import CliRunner
 
 import arterial as art
 from arterial.cli.main import app
+from arterial.engine.spark import pack as packing
 from arterial.engine.spark.cluster import Cluster, PythonName, _not_fit, address_towards
-from arterial.engine.spark.pack import pack, required
+from arterial.engine.spark.pack import LAUNCHER, contents, pack, required
 from arterial.engine.spark.start import gateway
 from arterial.errors import MachineError, RunError
 
@@ -136,11 +138,46 @@ def test_packages_are_packed_with_what_they_require(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+def test_what_is_packed_is_a_whole_python(tmp_path: Path) -> None:
+    """The same files as in the archive, but linked instead of written, packed and unpacked."""
+    files = contents(required(["arterial"]).values())
+    assert not any(name.endswith(".jar") for name in files)
+    for name, source in files.items():
+        place = tmp_path / "environment" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if place.parent.name == "bin":  # Python looks for its library where its program is
+            shutil.copy(source, place)
+        else:
+            place.symlink_to(source)
+    launcher = tmp_path / "environment" / "bin" / "python"
+    launcher.write_text(LAUNCHER)
+    launcher.chmod(0o755)
+    _check_runs(tmp_path)
+
+
+def test_an_archive_has_its_files_and_a_launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lib.py").write_text("a library")
+    monkeypatch.setattr(packing, "contents", lambda _: {"lib/lib.py": tmp_path / "lib.py"})
+    packed = pack(tmp_path / "env.tar.gz")
+    assert packed.size == packed.path.stat().st_size
+    assert {"arterial", "pyspark"} <= set(packed.packages)
+    with tarfile.open(packed.path) as archive:
+        assert archive.getnames() == ["lib/lib.py", "bin/python"]
+        assert archive.getmember("bin/python").mode == 0o755
+        assert archive.extractfile("bin/python").read().decode() == LAUNCHER  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
 def test_a_packed_python_runs_without_the_one_it_came_from(tmp_path: Path) -> None:
     pack(tmp_path / "env.tar.gz")
     with tarfile.open(tmp_path / "env.tar.gz") as archive:
         assert not any(name.endswith(".jar") for name in archive.getnames())
         archive.extractall(tmp_path / "environment", filter="fully_trusted")
+    _check_runs(tmp_path)
+
+
+def _check_runs(tmp_path: Path) -> None:
+    """The Python in the folder `environment` imports what a worker needs, from there."""
     asked = "import sys, arterial.engine.spark.start.preloaded; print(sys.prefix, arterial.__file__)"
     done = subprocess.run(
         ["environment/bin/python", "-c", asked], cwd=tmp_path, env={}, capture_output=True, text=True, check=False

