@@ -68,6 +68,11 @@ $(VENV)/.archive: $(STAMP)
 	@$(BIN)/python -m tools.archive
 	@touch $@
 
+# The first import of a test rewrites its assertions for pytest, which keeps the result. Once here, not in each process at once.
+$(VENV)/.collected: $(STAMP) | $(VENV)/.archive
+	@$(BIN)/python -m pytest --collect-only -qq tests >/dev/null || true
+	@touch $@
+
 $(VENV)/.docs: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@
@@ -98,14 +103,14 @@ layers: setup ## Check that imports point down the layers
 	@$(BIN)/lint-imports --no-cache
 
 check: setup ## For every edit: lint, import rules, types, doctests, quick tests without Spark
-	@echo "==> Lint and import rules"; $(MAKE) --no-print-directory lint layers
-	@$(MAKE) --no-print-directory -j2 types test-quick
+	@echo "==> Lint, import rules, types"; $(MAKE) --no-print-directory -j3 -Oline lint types layers
+	@$(MAKE) --no-print-directory test-quick
 
 # First what takes one core each: the doctests compile nearly all kernels, which the tests then find in numba's cache
 # instead of compiling them in each process. Then the tests with and without Spark at once: those on Spark wait half of the time.
 test: setup ## What CI runs: as `make check`, with the thorough tests and those on Spark
-	@echo "==> Lint and import rules"; $(MAKE) --no-print-directory lint layers
-	@$(MAKE) --no-print-directory -j3 -Oline test-doc archive types
+	@echo "==> Lint, import rules, types"
+	@$(MAKE) --no-print-directory -j3 -Oline test-doc types archive $(VENV)/.collected lint layers
 	@$(MAKE) --no-print-directory -j2 -Oline test-here test-spark
 	@echo "==> All checks passed"
 
