@@ -15,7 +15,13 @@ from arterial.studio.server import Studio
 from arterial.studio.subject import Run
 from tests.studio.traffic import live
 
-ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-sandbox"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-gpu-sandbox",
+    "--disable-gpu-compositing",
+]
 PATIENCE = 30_000
 """So many milliseconds a page may take to show something, on a busy machine."""
 
@@ -60,7 +66,9 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
     ARTERIAL_SCREENSHOTS names a folder for a picture of each test's end.
     """
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    # What moves is painted 60 times a second, by the processor here.
+    size = {"width": 1280, "height": 800}
+    context = browser.new_context(viewport=size, accept_downloads=True, reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)

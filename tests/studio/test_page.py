@@ -240,7 +240,7 @@ def test_a_network_drawn_in_the_page_runs_and_its_python_gives_the_same(page: Pa
 
 
 def test_a_graph_is_dragged_and_the_run_goes_on_with_it(page: Page, tmp_path: Path) -> None:
-    run = live(tmp_path / "run", interval=0.05)
+    run = live(tmp_path / "run")
     shown = Studio(Run(tmp_path / "run")).start()
     try:
         page.goto(f"{shown.address}#/draw?box=alerts")

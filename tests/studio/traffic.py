@@ -54,7 +54,7 @@ def trains(number: int = 2000, a_train: int = 40) -> list[Train]:
     return made
 
 
-def live(folder: Path, *, number: int = 100_000, interval: float = 0.1) -> LocalRun:
+def live(folder: Path, *, number: int = 100_000, interval: float = 0.25) -> LocalRun:
     """A run that lasts; stop it."""
     sinks = {name: MemorySink() for name in ("alerts", "means", "jams_found")}
     given = trains(min(number, 3000))
