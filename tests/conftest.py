@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from typer.testing import CliRunner, Result
 
+from arterial.cli.main import app
 from arterial.engine.spark.session import spark_session
 from tests.kafka import kafka as kafka
 from tests.postgres import postgres as postgres
@@ -60,12 +62,23 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture
+def here(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs a command in this process and in the test's folder, on the Spark of all tests, which it leaves running."""
+    monkeypatch.setattr(type(spark), "stop", lambda session: None)
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses the session, and put the long files first."""
+    """Mark what uses the session or a broker, and put the long files first."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "spark" in fixtures:
             item.add_marker("spark")
+        if "kafka" in fixtures:  # a broker takes seconds to start
+            item.add_marker("thorough")
     here = Path(__file__).parent
     turn = {here / name: number for number, name in enumerate(LONG)}
     items.sort(key=lambda item: turn.get(item.path, len(LONG)))

@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
 from arterial import __version__
+from arterial.cli.main import app
 
 
 def arterial(
@@ -43,11 +46,10 @@ def test_unknown_command_is_a_clear_error() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.spark
-def test_doctor_finds_this_machine_fit() -> None:
-    done = arterial("doctor", "--json")
+def test_doctor_finds_this_machine_fit(spark: SparkSession) -> None:
+    done = CliRunner().invoke(app, ["doctor", "--json", "--master", spark.sparkContext.master])
     findings = json.loads(done.stdout)
-    assert done.returncode == 0, findings
+    assert done.exit_code == 0, findings
     assert {f["check"] for f in findings} >= {"Java", "Spark", "Python workers", "Memory", "Disk", "Write access"}
     assert all(f["ok"] for f in findings)
 

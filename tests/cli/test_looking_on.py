@@ -56,8 +56,12 @@ def _say(capfdbinary: pytest.CaptureFixture[bytes], *words: object) -> str:
 def test_status_and_top(run: LocalRun, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     _say(capfdbinary, "control", tmp_path / "c", "shed", "raw", "--share", "0.25")
     _say(capfdbinary, "control", tmp_path / "c", "hold", "t", "--take", "1")
-    time.sleep(1.0)
-    for words in (("status", tmp_path / "c"), ("top", tmp_path / "c", "--once")):
+    seen = ("status", tmp_path / "c")
+    patience = time.monotonic() + 60
+    while not {"left out so far", " held: "} <= set(re.findall("left out so far| held: ", _say(capfdbinary, *seen))):
+        assert time.monotonic() < patience, "neither is done"
+        time.sleep(0.05)
+    for words in (seen, ("top", tmp_path / "c", "--once")):
         said = _say(capfdbinary, *words)
         assert said.startswith("watched [bold]: running since")
         assert re.search(r"in  s: [\d,]+, [\d,]+/s, \d+ wait, \d+ % read", said)

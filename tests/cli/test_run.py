@@ -11,12 +11,13 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from arterial.cli.main import app
 from arterial.errors import ArterialError
@@ -126,7 +127,7 @@ def test_sinks_of_a_local_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path) -> None:
+def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path, here: Callable[..., Result]) -> None:
     words = ["run", EXAMPLE, "-s", f"reports={reports}", "-o", "out", "--train-size", "400", "--merge", "--json"]
     command = [sys.executable, "-m", "arterial", *words]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -144,8 +145,8 @@ def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path) -> None:
     assert _arterial("status", "out", folder=tmp_path).returncode == 3
     assert 0 < before["step"] < 30
     assert not (tmp_path / "out" / "alerts.parquet").exists()
-    done = _arterial(*words, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = here(*words)
+    assert done.exit_code == 0, done.stderr
     after = json.loads(done.stdout.splitlines()[-1])
     assert before["tuples_in"] + after["tuples_in"] == after["total"]["in"]["reports"] == 12_000
     assert after["state"] == "finished"
@@ -163,12 +164,12 @@ def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_a_csv_file_in_and_csv_files_out(reports: Path, tmp_path: Path) -> None:
+def test_a_csv_file_in_and_csv_files_out(reports: Path, tmp_path: Path, here: Callable[..., Result]) -> None:
     pl.read_parquet(reports).head(2000).write_csv(tmp_path / "reports.csv")
     with (tmp_path / "reports.csv").open("a") as file:
         file.write("100,three,1,120\n")
-    done = _arterial("run", EXAMPLE, "-s", "reports.csv", "-o", "out", "-f", "csv", "--merge", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = here("run", EXAMPLE, "-s", "reports.csv", "-o", "out", "-f", "csv", "--merge")
+    assert done.exit_code == 0, done.stderr
     assert "finished: 2,000 tuples in" in done.stderr
     assert "source 'reports': 1 of 2,001 lines were set aside" in done.stderr
     assert (tmp_path / "out" / "alerts.csv").read_text().startswith("vehicle,time,peak,reports\n")

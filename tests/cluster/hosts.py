@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pyspark
 
+from arterial.engine.spark.start.archive import Archive
+from arterial.engine.spark.start.gateway import spark_home
 from arterial.engine.spark.start.java import find_java
 
 ROOT = Path(__file__).parents[2]
@@ -197,13 +199,14 @@ class SparkHosts:
         conf = {
             "spark.executor.memory": "512m",
             "spark.driver.memory": "512m",
-            "spark.executor.extraJavaOptions": _SMALL,
+            "spark.executor.extraJavaOptions": _java_options(),
             **({"spark.authenticate": "true", "spark.authenticate.secret": self._secret} if self._secret else {}),
             **(more or {}),
         }
         options = [part for name, value in conf.items() for part in ("--spark-conf", f"{name}={value}")]
         command = [sys.executable, "-m", "arterial", *arguments, "--master", master or self.url, *options]
-        return self.host(host).start(command, log, {"ARTERIAL_ARCHIVE": "off", "JAVA_TOOL_OPTIONS": _SMALL.split()[0]})
+        java = _java_options().replace("-XX:+UseSerialGC", "")  # a driver says another one, and Java takes only one
+        return self.host(host).start(command, log, {"ARTERIAL_ARCHIVE": "off", "JAVA_TOOL_OPTIONS": java})
 
     def finish(self, process: subprocess.Popen[bytes], host: str, log: str = "driver", seconds: float = 900) -> str:
         """Wait for a command that must succeed; what it printed."""
@@ -234,7 +237,7 @@ class SparkHosts:
             "SPARK_LOCAL_IP": host.address,
             "SPARK_LOCAL_DIRS": "/tmp/spark",
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": f"{_SMALL} -Dspark.worker.timeout=10{auth}",
+            "SPARK_DAEMON_JAVA_OPTS": f"{_java_options()} -Dspark.worker.timeout=10{auth}",
             "SPARK_NO_DAEMONIZE": "1",
         }
         command: list[str | Path] = [
@@ -249,7 +252,9 @@ class SparkHosts:
             _until(lambda: "I have been elected leader" in log.read_text(), 120, log.read_text)
 
 
-_SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+def _java_options() -> str:
+    """Small and quick to start: with the archive of classes, if there is one."""
+    return " ".join(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *Archive(find_java(), spark_home()).options()])
 
 
 def _until(true: object, seconds: float, otherwise: object) -> None:

@@ -23,14 +23,14 @@ def _check(data: st.DataObject, schema: Schema, tries: int = 3) -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_random_networks(data: st.DataObject) -> None:
     _check(data, SCHEMA)
 
 
 @pytest.mark.thorough
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_random_networks_on_timestamps(data: st.DataObject) -> None:
     _check(data, TIMED)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import polars as pl
+from pyspark.sql import SparkSession
 
 import arterial as art
 from arterial.connectors.files.source import FileSource
@@ -52,11 +53,16 @@ def sinks(out: Path) -> dict[str, Sink]:
     }
 
 
-def main(data: str, checkpoint: str, out: str) -> None:
-    """Run it."""
-    spark = spark_session("killed", master="local[2,4]")
+def go(spark: SparkSession, data: Path, checkpoint: Path, out: Path) -> None:
+    """Run it to its end, from wherever it is."""
     settings = Settings(2, TRAIN_SIZE, SET_ASIDE, durable=bool(os.environ.get("TEST_DURABLE")))
-    run(network().value, {"rows": FileSource(data)}, sinks(Path(out)), checkpoint, settings, spark=spark).wait()
+    run(network().value, {"rows": FileSource(data)}, sinks(out), checkpoint, settings, spark=spark).wait()
+
+
+def main(data: str, checkpoint: str, out: str) -> None:
+    """Run it in a Spark of its own."""
+    spark = spark_session("killed", master="local[2,4]")
+    go(spark, Path(data), Path(checkpoint), Path(out))
     spark.stop()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from pyspark.sql import SparkSession
 
 from arterial.storage.fail_point import VARIABLE, fail_point
 from tests.faults import driver
@@ -65,11 +66,15 @@ def _run(command: list[object], point: str = "") -> int:
     return done.returncode
 
 
-def _drawn(folder: Path) -> list[object]:
+def _places(folder: Path) -> tuple[Path, Path, Path]:
+    """Data, checkpoint and outputs of the drawn network's run."""
     if not (folder / "data.parquet").exists():
         driver.tuples().write_parquet(folder / "data.parquet")
-    module = "tests.faults.driver"
-    return [sys.executable, "-m", module, folder / "data.parquet", folder / "checkpoint", folder / "out"]
+    return folder / "data.parquet", folder / "checkpoint", folder / "out"
+
+
+def _drawn(folder: Path) -> list[object]:
+    return [sys.executable, "-m", "tests.faults.driver", *_places(folder)]
 
 
 def _outputs(folder: Path) -> dict[str, pl.DataFrame | bytes | int]:
@@ -86,10 +91,10 @@ def _outputs(folder: Path) -> dict[str, pl.DataFrame | bytes | int]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame | bytes | int]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> dict[str, pl.DataFrame | bytes | int]:
     """What a run leaves that nobody disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    assert _run(_drawn(folder)) == 0
+    driver.go(spark, *_places(folder))
     outputs = _outputs(folder)
     assert outputs["rejects"] == 1
     assert outputs["points"] == driver.TUPLES - 1
@@ -98,10 +103,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFr
 
 @pytest.mark.spark
 @pytest.mark.thorough
-def test_a_run_is_killed_at_some_points(tmp_path: Path, undisturbed: dict[str, pl.DataFrame | bytes | int]) -> None:
+def test_a_run_is_killed_at_some_points(
+    tmp_path: Path, undisturbed: dict[str, pl.DataFrame | bytes | int], spark: SparkSession
+) -> None:
     for point in ("step.sinks-committed:2", "state.index-updated"):
         assert _run(_drawn(tmp_path), point) == -signal.SIGKILL, f"{point} was not reached"
-    assert _run(_drawn(tmp_path)) == 0
+    driver.go(spark, *_places(tmp_path))
     assert _outputs(tmp_path) == undisturbed
 
 
@@ -110,11 +117,11 @@ def test_a_run_is_killed_at_some_points(tmp_path: Path, undisturbed: dict[str, p
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("point", ON_DRAWN)
 def test_a_drawn_network_is_killed_at_every_point(
-    point: str, times: int, tmp_path: Path, undisturbed: dict[str, pl.DataFrame | bytes | int]
+    point: str, times: int, tmp_path: Path, undisturbed: dict[str, pl.DataFrame | bytes | int], spark: SparkSession
 ) -> None:
     killed = _run(_drawn(tmp_path), f"{point}:{times}") == -signal.SIGKILL
     assert killed or times > 1, f"{point} was not reached"
-    assert _run(_drawn(tmp_path)) == 0
+    driver.go(spark, *_places(tmp_path))
     assert _outputs(tmp_path) == undisturbed
 
 

@@ -42,7 +42,7 @@ def _fill(case: Case, folder: Path, every: int) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("case", "every"), [("SMALL", 1), ("WHOLE", 7), ("LIVE", 5)])
+@pytest.mark.parametrize(("case", "every"), [("SMALL", 1), ("WHOLE", 13), ("LIVE", 11)])
 def test_the_disk_is_full_at_a_write(case: str, every: int, tmp_path: Path) -> None:
     _fill(getattr(cases, case), tmp_path, every)
 

@@ -52,7 +52,7 @@ def tables(city: City, free_cars: int) -> dict[str, pl.DataFrame]:
     }
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, *MANY])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.thorough) for one in (1, 2, 3)), *MANY])
 def test_it_answers_what_the_interpreter_answers(seed: int) -> None:
     city = generate(seed)
     events = pl.DataFrame(city.table())

@@ -220,7 +220,7 @@ def test_a_reader_whose_files_are_gone_looks_again(tmp_path: Path) -> None:
     assert one.read(one.begin(), after, Part(0, 1)).equals(expected)
 
 
-@pytest.mark.parametrize("seed", seeds(8))
+@pytest.mark.parametrize("seed", seeds(8, usual=3))
 def test_readers_and_the_keeper_at_random_moments(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps, merges, kills of the keeper; two readers that are killed and resume: no gap, no duplicate, in order."""
     monkeypatch.setattr(keeper_module, "MERGED_AT_ONCE", 3)

@@ -6,8 +6,10 @@ python kept_run.py DATA CHECKPOINT
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import polars as pl
+from pyspark.sql import SparkSession
 
 from arterial import Network
 from arterial.connectors.files.source import FileSource
@@ -41,11 +43,16 @@ def tuples() -> pl.DataFrame:
     )
 
 
-def main(data: str, checkpoint: str) -> None:
-    """Run it, slowly enough to be watched."""
-    spark = spark_session("kept", master="local[2,4]")
-    settings = Settings(shards=2, train_size=TRAIN_SIZE, interval=0.4)
+def go(spark: SparkSession, data: Path, checkpoint: Path, interval: float = 0.0) -> None:
+    """Run it to its end, from wherever it is."""
+    settings = Settings(shards=2, train_size=TRAIN_SIZE, interval=interval)
     run(network().value, {"reports": FileSource(data)}, {}, checkpoint, settings, spark=spark).wait()
+
+
+def main(data: str, checkpoint: str) -> None:
+    """Run it in a Spark of its own, slowly enough to be watched."""
+    spark = spark_session("kept", master="local[2,4]")
+    go(spark, Path(data), Path(checkpoint), interval=0.4)
     spark.stop()
 
 

@@ -40,7 +40,7 @@ def test_boxes_of_the_same_name_and_grouped_streams() -> None:
     assert collect(both, reports=tuples)["busy"].height == collect(query(), kept=tuples)["answer"].height
 
 
-@pytest.mark.parametrize("history", [True, False])
+@pytest.mark.parametrize("history", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_query_that_is_adopted_begins_with_the_history_of_its_point(tmp_path: Path, history: bool) -> None:
     run, source = running(tmp_path / "c", 15, city(other="all"))  # a run with a shuffle, as the query needs one
     while run.status.step < 15:
@@ -64,6 +64,7 @@ def test_a_query_that_is_adopted_begins_with_the_history_of_its_point(tmp_path: 
         assert got[1].equals(slow.filter(pl.col("time") >= 60))
 
 
+@pytest.mark.thorough
 def test_a_query_on_a_point_of_a_grouped_stream_begins_with_its_history(tmp_path: Path) -> None:
     net = Network("grouped")
     stream = net.source("reports", {"time": int, "vid": int, "seg": "int16", "speed": int}).group_by("seg")

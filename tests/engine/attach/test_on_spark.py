@@ -22,7 +22,7 @@ from arterial.connectors.points.contents import read_contents
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.attach.token import read_token
 from arterial.engine.run.run import Settings, run
-from tests.engine.attach.kept_run import TRAIN_SIZE, network, tuples
+from tests.engine.attach.kept_run import TRAIN_SIZE, go, network, tuples
 
 pytestmark = [pytest.mark.spark, pytest.mark.thorough]
 
@@ -77,7 +77,7 @@ def _expected() -> pl.DataFrame:
     return rows.with_columns(pl.col("n").cast(pl.Int64), pl.col("seg").cast(pl.Int64)).sort("time", "seg")
 
 
-def test_both_are_killed_and_nothing_is_missing_or_doubled(tmp_path: Path) -> None:
+def test_both_are_killed_and_nothing_is_missing_or_doubled(spark: SparkSession, tmp_path: Path) -> None:
     tuples().write_parquet(tmp_path / "data.parquet")
     table = tmp_path / "checkpoint" / "points" / "history"
     run = _run(tmp_path)
@@ -91,8 +91,7 @@ def test_both_are_killed_and_nothing_is_missing_or_doubled(tmp_path: Path) -> No
     _kill(run)
     stopped = attach(tmp_path / "checkpoint", "history", QUERY)
     before = pl.concat([answer.frame for answer in stopped])
-    run = _run(tmp_path)
-    _finish(run)
+    go(spark, tmp_path / "data.parquet", tmp_path / "checkpoint")
     _finish(asking)
     got = pl.read_csv(io.BytesIO((tmp_path / "answer.csv").read_bytes())).drop("sign")
     assert got.sort("time", "seg").select("time", "seg", "n", "v").equals(_expected().select("time", "seg", "n", "v"))
@@ -103,7 +102,7 @@ def test_both_are_killed_and_nothing_is_missing_or_doubled(tmp_path: Path) -> No
 
 def test_a_query_is_adopted_without_a_gap(spark: SparkSession, tmp_path: Path) -> None:
     tuples().write_parquet(tmp_path / "data.parquet")
-    settings = Settings(shards=2, train_size=TRAIN_SIZE, interval=0.2)
+    settings = Settings(shards=2, train_size=2 * TRAIN_SIZE, interval=0.2)
     source = FileSource(tmp_path / "data.parquet")
     running = run(network().value, {"reports": source}, {}, tmp_path / "checkpoint", settings, spark=spark)
     while running.status.step < 5:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import polars as pl
+from pyspark.sql import SparkSession
 
 from arterial import Network
 from arterial.connectors.files.source import FileSource
@@ -48,13 +49,18 @@ def tuples(count: int) -> pl.DataFrame:
     )
 
 
-def main(data: str, checkpoint: str, out: str) -> None:
-    """Run it."""
+def go(spark: SparkSession, data: Path, checkpoint: Path, out: Path) -> None:
+    """Run it to its end, from wherever it is."""
     value = network().value
-    sinks = {box.name: FileSink(Path(out) / box.name) for box in value.boxes if not box.outputs}
-    spark = spark_session("recovery", master=os.environ.get("ARTERIAL_MASTER", "local[2,4]"))
+    sinks = {box.name: FileSink(out / box.name) for box in value.boxes if not box.outputs}
     settings = Settings(shards=2, train_size=TRAIN_SIZE)
     run(value, {"reports": FileSource(data)}, sinks, checkpoint, settings, spark=spark).wait()
+
+
+def main(data: str, checkpoint: str, out: str) -> None:
+    """Run it in a Spark of its own."""
+    spark = spark_session("recovery", master=os.environ.get("ARTERIAL_MASTER", "local[2,4]"))
+    go(spark, Path(data), Path(checkpoint), Path(out))
     spark.stop()
 
 

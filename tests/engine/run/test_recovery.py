@@ -15,10 +15,11 @@ from pathlib import Path
 import polars as pl
 import psutil
 import pytest
+from pyspark.sql import SparkSession
 
 from arterial.engine.host.inprocess import InProcess
 from arterial.network.train import END, Train
-from tests.engine.run.recover import TRAIN_SIZE, network, tuples
+from tests.engine.run.recover import TRAIN_SIZE, go, network, tuples
 
 pytestmark = pytest.mark.spark
 
@@ -66,7 +67,7 @@ def _check_content(folder: Path, count: int) -> None:
 
 
 def _kill_at_random(folder: Path, kills: int, count: int, seed: int) -> None:
-    """Kill the driver so many times, at random moments of its steps; then let it come to its end."""
+    """Kill the driver so many times, at random moments of its steps."""
     chance = random.Random(seed)
     tuples(count).write_parquet(folder / "data.parquet")
     done = 0
@@ -84,7 +85,6 @@ def _kill_at_random(folder: Path, kills: int, count: int, seed: int) -> None:
             process.stderr.close()  # type: ignore[union-attr]
             done += 1
     assert done == kills, f"the run was over after {done} kills: give it more tuples"
-    _finish(_start(folder))
 
 
 @pytest.fixture(scope="module")
@@ -97,14 +97,16 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return _parts(folder)
 
 
-def test_the_driver_is_killed(tmp_path: Path) -> None:
+def test_the_driver_is_killed(tmp_path: Path, spark: SparkSession) -> None:
     _kill_at_random(tmp_path, 1, STEPS * TRAIN_SIZE // 2, seed=1)
+    go(spark, tmp_path / "data.parquet", tmp_path / "checkpoint", tmp_path / "out")
     _check_content(tmp_path, STEPS * TRAIN_SIZE // 2)
 
 
 @pytest.mark.slow
 def test_the_driver_is_killed_three_times(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     _kill_at_random(tmp_path, 3, STEPS * TRAIN_SIZE, seed=1)
+    _finish(_start(tmp_path))
     assert _parts(tmp_path) == undisturbed
 
 
@@ -116,6 +118,7 @@ def test_the_driver_is_killed_twenty_times(tmp_path: Path) -> None:
     tuples(count).write_parquet(tmp_path / "calm" / "data.parquet")
     _finish(_start(tmp_path / "calm"))
     _kill_at_random(tmp_path, 20, count, seed=2)
+    _finish(_start(tmp_path))
     _check_content(tmp_path, count)
     assert _parts(tmp_path) == _parts(tmp_path / "calm")
 

@@ -83,6 +83,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[o
 changes = st.lists(st.tuples(st.sampled_from(ARCS), st.floats(0.1, 1.0), st.integers(1, 4)), min_size=1, max_size=4)
 
 
+@pytest.mark.thorough
 @given(changes)
 @settings(max_examples=5)
 def test_the_union_of_answers_is_that_of_a_run_without_load(

@@ -75,6 +75,7 @@ def test_a_view_that_nobody_could_compute_stays() -> None:
     assert _decided(4.0, _network(point=False)) is None
 
 
+@pytest.mark.thorough
 def test_a_view_that_goes_while_it_runs_answers_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _all_of(finished(tmp_path / "whole", city(busy="some")).checkpoint)
     run, source = running(tmp_path / "c", 3, city(busy="some"))

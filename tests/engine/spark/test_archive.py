@@ -91,15 +91,19 @@ def test_it_is_made_of_what_was_noted(classes: archive.Archive, tmp_path: Path) 
     subprocess.run([java, *said], check=True, capture_output=True)
 
 
+def test_java_ignores_what_is_no_archive(classes: archive.Archive) -> None:
+    put(classes)
+    java = str(find_java().home / "bin" / "java")
+    done = subprocess.run([java, *classes.options(), "-version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "error" not in done.stderr.lower()
+
+
 @pytest.mark.spark
-def test_another_archive_does_no_harm(tmp_path: Path) -> None:
-    """Java ignores what it cannot use, and standard output has only what the program said."""
-    name = archive.Archive(find_java(), spark_home()).path.name
-    folder = tmp_path / "arterial" / "classes"
-    folder.mkdir(parents=True, mode=0o700)
-    (folder / name).write_bytes(b"not an archive")
-    (folder / name).chmod(0o600)
-    (folder / name).with_suffix(".size").write_text("14")
+@pytest.mark.slow
+def test_another_archive_does_no_harm(classes: archive.Archive, tmp_path: Path) -> None:
+    """Spark starts with it, and standard output has only what the program said."""
+    put(classes)
     program = (
         "from arterial.engine.spark.session import spark_session\n"
         "print(spark_session('other', master='local[1]').range(7).count())\n"

@@ -338,7 +338,7 @@ def test_a_damaged_state_is_not_taken_for_a_box_that_failed(store: Store) -> Non
         run(2)
 
 
-@pytest.mark.parametrize("seed", seeds(40, quick=8))
+@pytest.mark.parametrize("seed", seeds(40, quick=8, usual=16))
 def test_steps_that_are_repeated_change_nothing(store: Store, seed: int) -> None:
     """Against a dictionary: steps are done, repeated from the value before, by this worker or by another."""
     chance = random.Random(seed)

@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
+from arterial.cli.main import app
 from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.rate.rate import write_half
 
@@ -28,10 +31,11 @@ shutil.copy(out / "output.csv", output)
 
 
 @pytest.fixture(scope="module")
-def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def city(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
     folder = tmp_path_factory.mktemp("rate") / "city"
-    done = arterial("simulate", "--out", folder, "--xways", 1, "--seconds", 70, "--density", 0.05, "--seed", 4)
-    assert done.returncode == 0, done.stderr
+    words = f"--out {folder} --xways 1 --seconds 70 --density 0.05 --seed 4".split()
+    done = CliRunner().invoke(app, ["linear-road", "simulate", *words], catch_exceptions=False)
+    assert done.exit_code == 0, done.stderr
     return folder
 
 

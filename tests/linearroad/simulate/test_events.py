@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def some_reports(seed: int, seconds: int = 40, most: int = 60) -> Reports:
     )
 
 
+@pytest.mark.thorough
 def test_events_against_a_loop() -> None:
     east, west = some_reports(1), some_reports(2)
     vehicle = np.arange(50, dtype=np.int64) * 7

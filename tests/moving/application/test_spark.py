@@ -10,11 +10,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import Result
 
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.moving.application.network import QueryOptions
@@ -124,23 +126,25 @@ def test_the_folder_of_the_updates_is_gone_and_comes_back(tmp_path: Path, spark:
     assert options.out.read_bytes() == expected_updates(tmp_path, options.events)
 
 
-def test_the_driver_is_killed(tmp_path: Path) -> None:
-    _kill_at_random(tmp_path, kills=1, units=200, seed=1, train_size=300)
+def test_the_driver_is_killed(tmp_path: Path, here: Callable[..., Result]) -> None:
+    _kill_at_random(tmp_path, here, kills=1, units=200, seed=1, train_size=300)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_driver_is_killed_three_times(tmp_path: Path) -> None:
-    _kill_at_random(tmp_path, kills=3, units=400, seed=1, train_size=300)
+def test_the_driver_is_killed_three_times(tmp_path: Path, here: Callable[..., Result]) -> None:
+    _kill_at_random(tmp_path, here, kills=3, units=400, seed=1, train_size=300)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
-def test_the_driver_is_killed_twenty_times(tmp_path: Path) -> None:
-    _kill_at_random(tmp_path, kills=20, units=3000, seed=2, train_size=200)
+def test_the_driver_is_killed_twenty_times(tmp_path: Path, here: Callable[..., Result]) -> None:
+    _kill_at_random(tmp_path, here, kills=20, units=3000, seed=2, train_size=200)
 
 
-def _kill_at_random(folder: Path, kills: int, units: int, seed: int, train_size: int) -> None:
+def _kill_at_random(
+    folder: Path, here: Callable[..., Result], kills: int, units: int, seed: int, train_size: int
+) -> None:
     """Kill the driver so many times, at random moments of its steps; then let it come to its end."""
     chance, done = random.Random(seed), 0
     write_world(folder / "events.csv", seed, units=units)
@@ -158,9 +162,9 @@ def _kill_at_random(folder: Path, kills: int, units: int, seed: int, train_size:
             process.communicate()
             done += 1
     assert done == kills, f"the run was over after {done} kills: give it more units"
-    process = _start(folder, train_size)
-    said, complaint = process.communicate(timeout=500)
-    assert process.returncode == 0, complaint.decode()
+    last = here(*_words(train_size))
+    assert last.exit_code == 0, last.stderr
+    said = last.stdout
     assert json.loads(said)["resumed"]
     written = (folder / "out.csv").read_bytes()
     assert written == expected_updates(folder, folder / "events.csv")
@@ -168,10 +172,14 @@ def _kill_at_random(folder: Path, kills: int, units: int, seed: int, train_size:
     assert (folder / "out.csv.rejects.csv").read_bytes() == (folder / "expected.rejects.csv").read_bytes()
 
 
+def _words(train_size: int) -> list[str]:
+    where = ["events.csv", "--out", "out.csv", "--checkpoint", "checkpoint", "--timeout", str(TIMEOUT), "--json"]
+    return ["moving", "run", *where, "--train-size", str(train_size)]
+
+
 def _start(folder: Path, train_size: int) -> subprocess.Popen[bytes]:
-    words = ["events.csv", "--out", "out.csv", "--checkpoint", "checkpoint", "--timeout", TIMEOUT, "--json"]
     return subprocess.Popen(
-        [sys.executable, "-m", "arterial", "moving", "run", *map(str, words), "--train-size", str(train_size)],
+        [sys.executable, "-m", "arterial", *_words(train_size)],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

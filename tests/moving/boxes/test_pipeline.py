@@ -16,7 +16,7 @@ from arterial.testing import check_network, run
 
 Rows = list[dict[str, Any]]
 
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2))]
+SEEDS = [0, pytest.param(1, marks=pytest.mark.thorough), pytest.param(2, marks=pytest.mark.slow)]
 
 COLUMNS = {"time": int, "object": int, "x": float, "y": float, "type": str, "speed": int}
 
@@ -62,6 +62,7 @@ QUERIES: dict[str, Any] = {
     "knn": lambda s, **o: gpac_knn(s, "q", k=3, at=(0, 0), **o),
     "moving_knn": lambda s, **o: gpac_knn(s, "q", k=2, focal=2, **o),
 }
+FIRST_QUICK = ["region", *(pytest.param(one, marks=pytest.mark.thorough) for one in list(QUERIES)[1:])]
 
 
 def drawn(query: str, *, is_signed: bool = False, **options: Any) -> Network:
@@ -72,7 +73,7 @@ def drawn(query: str, *, is_signed: bool = False, **options: Any) -> Network:
     return net
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", FIRST_QUICK)
 @pytest.mark.parametrize(
     "options",
     [{"timeout": 5}, *(pytest.param(o, marks=pytest.mark.thorough) for o in ({}, {"moves": True, "timeout": 3}))],
@@ -82,7 +83,7 @@ def test_on_reports(query: str, options: dict[str, Any], seed: int) -> None:
     check_network(drawn(query, **options), {"s": reports(seed)}, trains=20, seed=seed)
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", FIRST_QUICK)
 @pytest.mark.parametrize("moves", [pytest.param(False, marks=pytest.mark.thorough), True])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_on_signed_streams(query: str, moves: bool, seed: int) -> None:
