@@ -35,7 +35,7 @@ def slots_of(matrix: Array, expected: int = 0) -> tuple[Array, int]:
     matrix = np.ascontiguousarray(matrix)
     slots = np.empty(rows, np.int64)
     size = max(1024, 1 << (expected + expected // 4).bit_length())
-    table, keys = np.full(2 * size, -1, np.int64), np.empty((size, columns), np.int64)
+    table, keys = np.full(2 * size, -1, np.int32), np.empty((size, columns), np.int64)
     start, count = 0, 0
     while True:
         start, count = kernels.find_or_add(matrix, start, table, keys, count, slots)
@@ -43,7 +43,7 @@ def slots_of(matrix: Array, expected: int = 0) -> tuple[Array, int]:
             return slots, count
         size *= 4
         known = keys[:count]
-        table, keys = np.full(2 * size, -1, np.int64), np.empty((size, columns), np.int64)
+        table, keys = np.full(2 * size, -1, np.int32), np.empty((size, columns), np.int64)
         kernels.find_or_add(known, 0, table, keys, 0, np.empty(count, np.int64))
 
 

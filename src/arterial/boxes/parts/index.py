@@ -61,10 +61,10 @@ class RowIndex:
         self._places, self._words = _layout(tuple(rows.schema[name] for name in key))
         self._texts: dict[str, dict[str, int]] = {}
         self._count, self._appended = 0, 0
-        self._table: Array = np.zeros(0, np.int64)
+        self._table: Array = np.zeros(0, np.int32)
         self._keys: Array = np.zeros((0, 0), np.int64)
-        self._row_of: Array = np.zeros(0, np.int64)
-        self._numbers: Array = np.zeros(0, np.int64)
+        self._row_of: Array = np.zeros(0, np.int32)
+        self._numbers: Array = np.zeros(0, np.int32)
         self._begin(rows)
 
     def __len__(self) -> int:
@@ -155,9 +155,9 @@ class RowIndex:
 
     def _resize(self, size: int) -> None:
         known, row_of = (self._keys[: self._count], self._row_of[: self._count]) if self._count else (None, None)
-        self._table = np.full(2 * size, -1, np.int64)
+        self._table = np.full(2 * size, -1, np.int32)
         self._keys = np.empty((size, self._words), np.int64)
-        self._row_of, self._numbers = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
+        self._row_of, self._numbers = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
         if known is not None and row_of is not None:
             kernels.find_or_add(known, 0, self._table, self._keys, 0, np.empty(len(known), np.int64))
             self._row_of[: self._count] = row_of

@@ -8,6 +8,35 @@ from numba import njit
 from arterial.arrays import Array
 from arterial.network.keys.hash_kernels import fold
 
+_AHEAD = 64
+"""So many rows are looked up at once, so that the processor waits for memory once and not for each of them."""
+
+
+@njit(cache=True)
+def _look(codes: Array, begin: int, end: int, table: Array, keys: Array, at: Array, first: Array) -> None:
+    """The cell where the search for each row begins, and the slot there, or -1 if its key is another."""
+    columns = codes.shape[1]
+    cells = np.uint64(len(table) - 1)
+    for i in range(begin, end):
+        h = np.uint64(0)
+        for k in range(columns):
+            h = fold(h, np.uint64(codes[i, k]))
+        at[i - begin] = h & cells
+    for i in range(end - begin):
+        first[i] = table[at[i]]
+    for i in range(begin, end):
+        slot = first[i - begin]
+        if slot >= 0 and not _same(keys, slot, codes, i):
+            first[i - begin] = -1
+
+
+@njit(cache=True)
+def _same(keys: Array, slot: int, codes: Array, i: int) -> bool:
+    columns, k = codes.shape[1], 0
+    while k < columns and keys[slot, k] == codes[i, k]:
+        k += 1
+    return k == columns
+
 
 @njit(cache=True)
 def find_or_add(codes: Array, start: int, table: Array, keys: Array, count: int, slots: Array) -> tuple[int, int]:
@@ -18,31 +47,25 @@ def find_or_add(codes: Array, start: int, table: Array, keys: Array, count: int,
     """
     rows, columns = codes.shape
     cells = np.uint64(len(table) - 1)
-    for i in range(start, rows):
-        h = np.uint64(0)
-        for k in range(columns):
-            h = fold(h, np.uint64(codes[i, k]))
-        cell = h & cells
-        while True:
-            slot = table[cell]
-            if slot < 0:
-                if 2 * (count + 1) > len(table) or count == len(keys):
-                    return i, count
-                for k in range(columns):
-                    keys[count, k] = codes[i, k]
-                table[cell] = count
-                slots[i] = count
-                count += 1
-                break
-            same = True
-            for k in range(columns):
-                if keys[slot, k] != codes[i, k]:
-                    same = False
-                    break
-            if same:
-                slots[i] = slot
-                break
-            cell = (cell + np.uint64(1)) & cells
+    at, first = np.empty(_AHEAD, np.uint64), np.empty(_AHEAD, np.int64)
+    for begin in range(start, rows, _AHEAD):
+        end = min(begin + _AHEAD, rows)
+        _look(codes, begin, end, table, keys, at, first)
+        for i in range(begin, end):
+            slot, cell = first[i - begin], at[i - begin]
+            while slot < 0:
+                # A row of this block may have added the key since.
+                slot = np.int64(table[cell])
+                if slot < 0:
+                    if 2 * (count + 1) > len(table) or count == len(keys):
+                        return i, count
+                    for k in range(columns):
+                        keys[count, k] = codes[i, k]
+                    table[cell] = slot = count
+                    count += 1
+                elif not _same(keys, slot, codes, i):
+                    slot, cell = np.int64(-1), (cell + np.uint64(1)) & cells
+            slots[i] = slot
     return rows, count
 
 
@@ -278,27 +301,21 @@ def rows_before(slots: Array, count: int, known: int) -> tuple[Array, Array]:
 @njit(cache=True)
 def find(codes: Array, table: Array, keys: Array, slots: Array) -> None:
     """Give every row the slot of its key in a table made by `find_or_add`, or -1."""
-    rows, columns = codes.shape
+    rows = codes.shape[0]
     cells = np.uint64(len(table) - 1)
-    for i in range(rows):
-        h = np.uint64(0)
-        for k in range(columns):
-            h = fold(h, np.uint64(codes[i, k]))
-        cell = h & cells
-        while True:
-            slot = table[cell]
-            if slot < 0:
-                slots[i] = -1
-                break
-            same = True
-            for k in range(columns):
-                if keys[slot, k] != codes[i, k]:
-                    same = False
+    at, first = np.empty(_AHEAD, np.uint64), np.empty(_AHEAD, np.int64)
+    for begin in range(0, rows, _AHEAD):
+        end = min(begin + _AHEAD, rows)
+        _look(codes, begin, end, table, keys, at, first)
+        for i in range(begin, end):
+            slot, cell = first[i - begin], at[i - begin]
+            while slot < 0:
+                slot = np.int64(table[cell])
+                if slot < 0:
                     break
-            if same:
-                slots[i] = slot
-                break
-            cell = (cell + np.uint64(1)) & cells
+                if not _same(keys, slot, codes, i):
+                    slot, cell = np.int64(-1), (cell + np.uint64(1)) & cells
+            slots[i] = slot
 
 
 @njit(cache=True)
