@@ -213,6 +213,8 @@ def test_walmart_has_five_seconds_for_an_expenditure(run: Run, profile: Profile,
         ("2,125,140.000,130,7,-7", True),
         ("2,125,140.000,126,7,-7", False),  # not yet true at that time
         ("2,125,129.900,130,7,-7", False),  # before it was true
+        ("2,125,126.000,128,7,0", False),  # ResultTime after the answer
+        ("2,125,140.000,139,7,-7", True),
         ("2,140,140.500,130,8,-7", True),
         ("2,140,140.500,129,8,0", False),  # no longer true at the request
         ("3,125,125.500,9,0", True),

@@ -62,8 +62,8 @@ def right_balances(steps: pl.DataFrame, terms: Terms) -> Right:
     """Rule 17: every (τ, Bal) with Bal the balance at τ, as `steps` has it by the request's `number`."""
     fits = (pl.col("result_time_got") >= pl.col("since")) & (pl.col("result_time_got") <= pl.col("until"))
     if terms.profile.balance_accepted == "until_answer" and not terms.at_notice:
-        # A step that ended before the request was true too early.
-        fits &= (pl.col("until") >= pl.col("time")) & _begun(terms)
+        # A step that ended before the request was true too early; ResultTime cannot lie after the answer.
+        fits &= (pl.col("until") >= pl.col("time")) & _had_come("since", terms) & _had_come("result_time_got", terms)
     fits &= pl.col("balance") == pl.col("balance_got")
     return lambda pairs: _fits_a_step(pairs, steps, fits)
 
@@ -72,7 +72,7 @@ def right_expenditures(steps: pl.DataFrame | None, terms: Terms) -> Right:
     """Rule 18; what is spent today (thesis) was so at some time from the request to the answer, as `steps` has it."""
     if steps is None:
         return lambda pairs: pairs["balance"] == pairs["balance_got"]
-    fits = (pl.col("balance") == pl.col("balance_got")) & _begun(terms)
+    fits = (pl.col("balance") == pl.col("balance_got")) & _had_come("since", terms)
     return lambda pairs: _fits_a_step(pairs, steps, fits)
 
 
@@ -88,9 +88,9 @@ def _near(pairs: pl.DataFrame, name: str) -> pl.Series:
     return pairs.select(pl.when(right < 0).then(told == right).otherwise(close).alias(name))[name]
 
 
-def _begun(terms: Terms) -> pl.Expr:
-    """Whether a step of the balance had begun when the answer came."""
-    return pl.col("since") <= pl.col("emit_got") + terms.early + HAIR if terms.timed else pl.lit(True)
+def _had_come(second: str, terms: Terms) -> pl.Expr:
+    """Whether a second had come when the answer was emitted."""
+    return pl.col(second) <= pl.col("emit_got") + terms.early + HAIR if terms.timed else pl.lit(True)
 
 
 def _fits_a_step(pairs: pl.DataFrame, steps: pl.DataFrame, fits: pl.Expr) -> pl.Series:
