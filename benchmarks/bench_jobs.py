@@ -17,10 +17,12 @@ import numpy as np
 import polars as pl
 
 import arterial as art
+from arterial.moving import fences
 from benchmarks.figure import Figure
 
 TUPLES, SECONDS, REPEATS = 1_000_000, 3_600, 3
 SENSORS, USERS, PAGES, IDS = 2_000, 20_000, 5_000, 600_000
+OBJECTS, POLYGONS, CORNERS, SIDE, CELL = 2_000, 1_000, 6, 1_000.0, 10.0
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,75 @@ def _firsts_at_once(events: pl.LazyFrame) -> pl.LazyFrame:
     return events.unique("id", keep="first", maintain_order=True)
 
 
+def _moves(chance: np.random.Generator) -> dict[str, np.ndarray]:
+    """Objects that drive straight on and turn back at the edges of a square; each in turn reports."""
+    turn, number = np.divmod(np.arange(TUPLES), OBJECTS)
+    places = {}
+    for axis in ("x", "y"):
+        start, speed = chance.uniform(0, SIDE, OBJECTS), chance.uniform(-3, 3, OBJECTS)
+        along = np.mod(start[number] + turn * speed[number], 2 * SIDE)
+        places[axis] = np.where(along > SIDE, 2 * SIDE - along, along)
+    return {"object": number, **places}
+
+
+def _polygons() -> np.ndarray:
+    """The corners of convex polygons: polygon, corner, x and y."""
+    chance = np.random.default_rng(2)
+    middle = chance.uniform(0, SIDE, (POLYGONS, 1, 2))
+    angle = (np.arange(CORNERS) + chance.uniform(0, 0.9, (POLYGONS, CORNERS))) * 2 * np.pi / CORNERS
+    radius = chance.uniform(8, 25, (POLYGONS, 1, 1))
+    return np.asarray(middle + radius * np.stack([np.cos(angle), np.sin(angle)], axis=2))
+
+
+def _visits() -> art.Network:
+    net = art.Network("visits")
+    moves = net.source("tuples", {"time": int, "object": int, "x": float, "y": float}).group_by("object")
+    shapes = {
+        str(number): "polygon((" + ", ".join(f"{x} {y}" for x, y in corners.tolist()) + "))"
+        for number, corners in enumerate(_polygons())
+    }
+    fences(moves, "visits", shapes).map(
+        "visits_named", time="time", object="object", fence="fence", event="event"
+    ).output("answers")
+    return net
+
+
+def _visits_at_once(moves: pl.LazyFrame) -> pl.LazyFrame:
+    """A grid of cells with the polygons that may reach into them, then a look at every side."""
+    corners = _polygons()
+    low, high = (np.floor(side / CELL).astype(np.int64) for side in (corners.min(axis=1), corners.max(axis=1)))
+    near = [
+        (column, row, number)
+        for number in range(POLYGONS)
+        for column in range(low[number, 0], high[number, 0] + 1)
+        for row in range(low[number, 1], high[number, 1] + 1)
+    ]
+    cells = pl.DataFrame(near, {"column": pl.Int64, "row": pl.Int64, "polygon": pl.Int64}, orient="row")
+    sides = {f"{axis}{i}": corners[:, i, k] for i in range(CORNERS) for k, axis in enumerate("xy")}
+    shapes = pl.DataFrame({"polygon": np.arange(POLYGONS), **sides})
+    inside = pl.all_horizontal(
+        (pl.col(f"x{j}") - pl.col(f"x{i}")) * (pl.col("y") - pl.col(f"y{i}"))
+        >= (pl.col(f"y{j}") - pl.col(f"y{i}")) * (pl.col("x") - pl.col(f"x{i}"))
+        for i, j in zip(range(CORNERS), [*range(1, CORNERS), 0], strict=True)
+    )
+    numbered = moves.with_columns(
+        turn=pl.int_range(pl.len()).over("object"),
+        column=(pl.col("x") / CELL).floor().cast(pl.Int64),
+        row=(pl.col("y") / CELL).floor().cast(pl.Int64),
+    )
+    found = numbered.join(cells.lazy(), on=["column", "row"]).join(shapes.lazy(), on="polygon").filter(inside)
+    there = found.select("object", "turn", "time", "polygon")
+    key = ["object", "turn", "polygon"]
+    after = there.with_columns(turn=pl.col("turn") + 1)
+    enters = there.join(after, on=key, how="anti").with_columns(event=pl.lit("enter"))
+    left = after.drop("time").join(there, on=key, how="anti")
+    exits = left.join(numbered.select("object", "turn", "time"), on=["object", "turn"]).with_columns(
+        event=pl.lit("exit")
+    )
+    columns = ["time", "object", pl.col("polygon").cast(pl.String).alias("fence"), "event"]
+    return pl.concat([enters.select(columns), exits.select(columns)])
+
+
 JOBS = (
     Job(
         "sliding average and a table",
@@ -147,6 +218,7 @@ JOBS = (
         _sessions,
         _sessions_at_once,
     ),
+    Job("enter and exit of 1,000 polygons", _moves, _visits, _visits_at_once),
     Job(
         "top 10 a minute",
         lambda chance: {"page": (PAGES * chance.random(TUPLES) ** 3).astype(np.int64)},
