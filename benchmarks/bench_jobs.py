@@ -1,12 +1,18 @@
-"""Jobs that a user would write, in one process beside Polars, which has the whole file at once: the limit.
+"""Jobs that a user would write, in one process beside Polars, which has the whole file at once, and beside peers.
 
-Each job reads one Parquet file and gives the same tuples in both, which is checked. Measured is the time of the
-processor, all threads together, as the best of some interleaved runs: a busy machine then disturbs it least. Polars
-streams nothing and keeps no state; half of its speed is the target.
+Each job reads one file and gives the same tuples in all, which is checked. Measured is the time of the processor, all
+threads together, as the best of some interleaved runs: a busy machine then disturbs it least. Polars streams nothing
+and keeps no state; half of its speed is the target. The peers in peers/jobs run as programs of their own, if they are
+there; what they take for a tenth of the file is left out, and with it their start. `ARTERIAL_BENCH_PEER_TUPLES` says
+how many tuples they get (default 200,000; 0 leaves them out).
 """
 
 from __future__ import annotations
 
+import json
+import os
+import resource
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -29,24 +35,83 @@ OBJECTS, POLYGONS, CORNERS, SIDE, CELL = 2_000, 1_000, 6, 1_000.0, 10.0
 class Job:
     """A network with the source `tuples` and the output `answers`, and the same for Polars."""
 
+    short: str
+    """What the peers call it."""
     name: str
     columns: Callable[[np.random.Generator], dict[str, np.ndarray]]
     network: Callable[[], art.Network]
     at_once: Callable[[pl.LazyFrame], pl.LazyFrame]
 
 
+@dataclass(frozen=True)
+class Peer:
+    """A system that streams, and its Python."""
+
+    name: str
+    python: Path
+    script: str
+
+
+PEERS_FOLDER = Path(__file__).parents[1] / "peers" / "jobs"
+_BUILD = Path(__file__).parents[1] / "build" / "peers"
+PEER_TUPLES = int(os.environ.get("ARTERIAL_BENCH_PEER_TUPLES", "200000"))
+PEERS = (Peer("Bytewax", _BUILD / "bytewax" / "bin" / "python", "with_bytewax.py"),)
+COLUMNS = {
+    "averages": ["sensor", "time", "mean"],
+    "sessions": ["user", "time", "n", "spent", "since"],
+    "visits": ["time", "object", "fence", "event"],
+    "leaders": ["time", "page", "hits", "rank"],
+    "firsts": ["time", "id", "value"],
+}
+
+
 def measure() -> list[Figure]:
     """Tuples a second of the processor, and the share of Polars' speed."""
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="arterial-bench-") as scratch:
+        folder = Path(scratch)
+        (folder / "polygons.json").write_text(json.dumps(_polygons().tolist()))
         for job in JOBS:
-            ours, theirs = _compare(job, Path(scratch) / f"{len(figures)}.parquet")
+            ours, theirs = _compare(job, folder / f"{job.short}.parquet")
             rate = f"Polars {TUPLES / theirs / 1e6:.1f}"
             figures.append(
                 Figure(job.name, TUPLES / ours / 1e6, "million tuples a second of the processor", remark=rate)
             )
             figures.append(Figure(f"{job.name}, share of Polars", theirs / ours, "ratio", at_least=0.5))
+            for peer in PEERS:
+                if peer.python.exists() and PEER_TUPLES:
+                    cost = _peer(peer, job, folder) * TUPLES
+                    rate = f"{peer.name} {TUPLES / cost / 1e6:.3f} million tuples a second"
+                    figures.append(
+                        Figure(f"{job.name}, beside {peer.name}", cost / ours, "ratio", at_least=1, remark=rate)
+                    )
     return figures
+
+
+def _peer(peer: Peer, job: Job, folder: Path) -> float:
+    """What a tuple costs a peer, in seconds of the processor. Its answers must be right."""
+    tuples = pl.read_parquet(folder / f"{job.short}.parquet").head(PEER_TUPLES)
+    costs = []
+    for some in (tuples.head(PEER_TUPLES // 10), tuples):
+        source, target = folder / "peer.parquet", folder / "answers.csv"
+        some.write_parquet(source)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        words: list[str | Path] = [
+            peer.python,
+            PEERS_FOLDER / peer.script,
+            job.short,
+            source,
+            target,
+            folder / "polygons.json",
+        ]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=PEERS_FOLDER)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        costs.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    names = COLUMNS[job.short]
+    right = job.at_once(tuples.lazy()).collect().select(names)
+    came = pl.read_csv(target, has_header=False, new_columns=names).cast(right.schema)
+    assert came.sort(names).equals(right.sort(names)), (peer.name, job.name)
+    return (costs[1] - costs[0]) / (tuples.height - PEER_TUPLES // 10)
 
 
 def _compare(job: Job, file: Path) -> tuple[float, float]:
@@ -204,6 +269,7 @@ def _visits_at_once(moves: pl.LazyFrame) -> pl.LazyFrame:
 
 JOBS = (
     Job(
+        "averages",
         "sliding average and a table",
         lambda chance: {
             "sensor": chance.integers(0, SENSORS, TUPLES),
@@ -214,18 +280,21 @@ JOBS = (
     ),
     Job(
         "sessions",
+        "sessions",
         lambda chance: {"user": chance.integers(0, USERS, TUPLES), "spent": chance.integers(0, 9, TUPLES)},
         _sessions,
         _sessions_at_once,
     ),
-    Job("enter and exit of 1,000 polygons", _moves, _visits, _visits_at_once),
+    Job("visits", "enter and exit of 1,000 polygons", _moves, _visits, _visits_at_once),
     Job(
+        "leaders",
         "top 10 a minute",
         lambda chance: {"page": (PAGES * chance.random(TUPLES) ** 3).astype(np.int64)},
         _leaders,
         _leaders_at_once,
     ),
     Job(
+        "firsts",
         "de-duplication with a day's memory",
         lambda chance: {"id": chance.integers(0, IDS, TUPLES), "value": chance.integers(0, 9, TUPLES)},
         _firsts,

@@ -35,6 +35,13 @@ def test_postgres_answers_as_the_validator_expects(tmp_path: Path, postgres: Ser
 
 
 @pytest.mark.slow
+def test_triggers_of_postgres_answer_as_the_validator_expects(tmp_path: Path, postgres: Server) -> None:
+    system = [sys.executable, PEERS / "postgres" / "system.py"]
+    for seed in (1, 8):
+        _check(system, _city(seed), tmp_path / str(seed), "--server", postgres.uri(), "--triggers")
+
+
+@pytest.mark.slow
 def test_flink_answers_as_the_validator_expects(tmp_path: Path) -> None:
     if not (PEERS / "flink" / "target" / "lib").exists():
         pytest.skip("Flink is a peer, which `make peers` builds")

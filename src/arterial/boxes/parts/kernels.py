@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -31,7 +33,7 @@ def _look(codes: Array, begin: int, end: int, table: Array, keys: Array, at: Arr
 
 
 @njit(cache=True)
-def _same(keys: Array, slot: int, codes: Array, i: int) -> bool:
+def _same(keys: Array, slot: Any, codes: Array, i: int) -> Any:
     columns, k = codes.shape[1], 0
     while k < columns and keys[slot, k] == codes[i, k]:
         k += 1

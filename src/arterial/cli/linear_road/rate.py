@@ -26,8 +26,9 @@ def rate(
     system: str | None = typer.Option(
         None,
         help="Rate another system: a command that reads the driver's lines on its standard input and writes its "
-        "answers to {output}; {start} is a file with the driver's start, from which Emit counts, {vids_apart} and "
-        "{xways_apart} how far the ids of two replicas are apart (docs/linear-road/judge.md).",
+        "answers to {output}, or a folder with such a command in a file 'command'; {start} is a file with the "
+        "driver's start, from which Emit counts, {vids_apart} and {xways_apart} how far the ids of two replicas are "
+        "apart, {tolls} a folder with tolls.csv and tolls.parquet (docs/linear-road/judge.md).",
     ),
     json_output: bool = typer.Option(False, "--json", help="Print the rating as JSON."),
 ) -> None:
@@ -40,6 +41,7 @@ def rate(
     from arterial.linearroad.data.dataset import open_data
     from arterial.linearroad.rate.page import write_page
     from arterial.linearroad.rate.rate import rate as find_rating
+    from arterial.linearroad.rate.systems import command_of
     from arterial.linearroad.rate.trial import Plan
 
     if mode not in ("window", "official"):
@@ -64,7 +66,8 @@ def rate(
         end,
         profile,
         dialect,
-        system,
+        None if system is None else command_of(system),
+        system or "arterial",
     )
     told = find_rating(plan, mode=mode, start=start, highest=highest, tell=_tell)
     page = out / "rating.html"

@@ -18,8 +18,9 @@ PUBLISHED = (
     ("Aurora (2004)", 2.5, "one 3 GHz Pentium"),
     ("SCSQ-LR (2007)", 1.5, "a PC"),
     ("SCSQ-PLR (2010)", 64, "cluster"),
-    ("SCSQ-PLR (2011)", 512, "cluster"),
+    ("SCSQ-PLR (2011)", 512, "cluster, 560 cores"),
     ("SEEP (2013)", 350, "50 cloud machines"),
+    ("IBM Streams (2016)", 200, "64 cores; no validation published"),
     ("SQLstream", 60, "4 cores, by its vendor"),
     ("Kafka Streams 3.7 (2026)", 10, "12 cores; fails at 10"),
 )

@@ -69,7 +69,7 @@ def _settings(plan: Plan, mode: str) -> dict[str, Any]:
         "data": str(plan.data),
         "profile": plan.profile,
         "dialect": plan.dialect,
-        "system": plan.system or "arterial",
+        "system": plan.name,
     }
 
 

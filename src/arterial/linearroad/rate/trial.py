@@ -20,6 +20,7 @@ from arterial.linearroad.data.replicate import Replication
 from arterial.linearroad.formats.answers import TABLE_OF_TYPE
 from arterial.linearroad.formats.events import POSITION_REPORT
 from arterial.linearroad.rate.meter import Meter
+from arterial.linearroad.rate.systems import TOLLS_FOLDER, their_command, write_tolls
 
 LOG_LINES = 15
 PIPE_SECONDS = 0.05
@@ -45,6 +46,8 @@ class Plan:
     dialect: str = "paper"
     system: str | None = None
     """A command that reads the driver's feed and writes the output file; None is Arterial itself."""
+    name: str = "arterial"
+    """What the system is called in the rating."""
 
     def input_of(self, expressways: float) -> tuple[Path, int]:
         """The data set of which a trial takes replicas, and how many."""
@@ -127,7 +130,11 @@ def _their_run(
     answers = folder / "answers"
     answers.mkdir()
     start, record = folder / "start", folder / "record.csv"
-    command = their_command(plan.system, answers / "output.csv", start, Replication.of(open_data(data), replicas))
+    tolls = (plan.out / TOLLS_FOLDER).absolute()
+    if "{tolls}" in plan.system:
+        write_tolls(plan.tolls, tolls)
+    apart = Replication.of(open_data(data), replicas)
+    command = their_command(plan.system, answers / "output.csv", start, apart, tolls)
     feed = [*_us(), "drive", "--data", str(data), "--to", "-", "--no-end-marker", "--replicate", str(replicas), *window]
     feed += ["--start-file", str(start), "--record", str(record)]
     with (folder / "run.log").open("w") as log:
@@ -145,25 +152,6 @@ def _their_run(
         )
     early = 0.0 if "{start}" in plan.system else first_delay(record) + PIPE_SECONDS
     return {"cores": round(usage.cores, 2), "memory": usage.memory, "early": round(early, 3)}
-
-
-def their_command(system: str, output: Path, start: Path, replication: Replication) -> str:
-    """The command of another system with its places filled in; without replicas, the steps between them are 0.
-
-    >>> twice = Replication(times=2, vid_step=1000, xway_step=1, qid_step=500)
-    >>> their_command("it {output} {start} {vids_apart} {xways_apart}", Path("out"), Path("begin"), twice)
-    'it out begin 1000 1'
-    """
-    several = replication.times > 1
-    filled = {
-        "{output}": shlex.quote(str(output)),
-        "{start}": shlex.quote(str(start)),
-        "{vids_apart}": str(replication.vid_step if several else 0),
-        "{xways_apart}": str(replication.xway_step if several else 0),
-    }
-    for place, value in filled.items():
-        system = system.replace(place, value)
-    return system
 
 
 def first_delay(record: Path) -> float:

@@ -1,0 +1,168 @@
+"""The five jobs on Bytewax: `with_bytewax.py JOB INPUT.parquet OUTPUT.csv [POLYGONS.json]`.
+
+Windows are by event time. The clock's own time stands still, since the input is a file: else what is read fast would
+be late.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import bytewax.operators as op
+import bytewax.operators.windowing as win
+import polars as pl
+from bytewax.dataflow import Dataflow
+from bytewax.inputs import DynamicSource, StatelessSourcePartition
+from bytewax.operators.windowing import EventClock, SessionWindower, SlidingWindower, TumblingWindower
+from bytewax.outputs import DynamicSink, StatelessSinkPartition
+from bytewax.testing import run_main
+from places import Polygons, events
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+BATCH = 2_000
+CLOCK: Any = EventClock(
+    lambda row: EPOCH + timedelta(seconds=row[0]),
+    wait_for_system_duration=timedelta(0),
+    now_getter=lambda: EPOCH,
+    # Times of the file are no times to be woken at, which else all keys are in every round.
+    to_system_utc=lambda time: None,
+)
+
+
+class Rows(DynamicSource[Any]):
+    """The rows of a Parquet file, in batches."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def build(self, step_id: str, worker_index: int, worker_count: int) -> StatelessSourcePartition[Any]:
+        """One worker reads."""
+        return _Part(self.file if worker_index == 0 else None)
+
+
+class _Part(StatelessSourcePartition[Any]):
+    def __init__(self, file: str | None) -> None:
+        frame = pl.read_parquet(file) if file else pl.DataFrame()
+        self.batches = frame.iter_slices(BATCH)
+
+    def next_batch(self) -> list[Any]:
+        """Some rows."""
+        for piece in self.batches:
+            return piece.rows()
+        raise StopIteration
+
+
+class File(DynamicSink[Any]):
+    """A CSV file."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def build(self, step_id: str, worker_index: int, worker_count: int) -> StatelessSinkPartition[Any]:
+        """One worker writes."""
+        return _Lines(self.file)
+
+
+class _Lines(StatelessSinkPartition[Any]):
+    def __init__(self, file: str) -> None:
+        self.file = Path(file).open("w", newline="")  # noqa: SIM115
+        self.lines = csv.writer(self.file)
+
+    def write_batch(self, items: list[Any]) -> None:
+        """Some rows."""
+        self.lines.writerows(items)
+
+    def close(self) -> None:
+        """The end."""
+        self.file.close()
+
+
+def averages(rows: Any) -> Any:
+    """sensor, time, mean."""
+    by = op.key_on("by", rows, lambda row: str(row[1]))
+    windows = SlidingWindower(timedelta(minutes=5), timedelta(minutes=1), EPOCH)
+    add = lambda total, row: (total[0] + row[2], total[1] + 1)  # noqa: E731
+    merge = lambda one, two: (one[0] + two[0], one[1] + two[1])  # noqa: E731
+    sums = win.fold_window("sums", by, CLOCK, windows, lambda: (0, 0), add, merge).down
+
+    def high(item: Any) -> Any:
+        key, (window, (total, n)) = item
+        sensor, mean = int(key), total / n
+        return (sensor, window * 60 + 299, mean) if mean > sensor % 100 else None
+
+    return op.filter_map("high", sums, high)
+
+
+def sessions(rows: Any) -> Any:
+    """user, time, n, spent, since."""
+    by = op.key_on("by", rows, lambda row: str(row[1]))
+
+    def add(visit: Any, row: Any) -> Any:
+        return (min(visit[0], row[0]), max(visit[1], row[0]), visit[2] + 1, visit[3] + row[2])
+
+    def merge(one: Any, two: Any) -> Any:
+        return (min(one[0], two[0]), max(one[1], two[1]), one[2] + two[2], one[3] + two[3])
+
+    begin = lambda: (1 << 60, -1, 0, 0)  # noqa: E731
+    visits = win.fold_window("visits", by, CLOCK, SessionWindower(timedelta(seconds=30)), begin, add, merge).down
+
+    def told(item: Any) -> Any:
+        user, (_, (since, last, n, spent)) = item
+        return int(user), last, n, spent, since
+
+    return op.map("told", visits, told)
+
+
+def visits(rows: Any) -> Any:
+    """time, object, fence, event."""
+    polygons = Polygons(sys.argv[4])
+    by = op.key_on("by", rows, lambda row: str(row[1]))
+
+    def moved(before: Any, row: Any) -> Any:
+        now = polygons.around(row[2], row[3])
+        return now, [(row[0], row[1], *event) for event in events(before or frozenset(), now)]
+
+    return op.flat_map("each", op.stateful_map("moved", by, moved), lambda item: item[1])
+
+
+def leaders(rows: Any) -> Any:
+    """time, page, hits, rank."""
+    by = op.key_on("by", rows, lambda row: "all")
+
+    def add(counts: Any, row: Any) -> Any:
+        counts[row[1]] += 1
+        return counts
+
+    windows = TumblingWindower(timedelta(minutes=1), EPOCH)
+    counts = win.fold_window("counts", by, CLOCK, windows, Counter, add, lambda one, two: one + two).down
+
+    def best(item: Any) -> Any:
+        _, (window, hits) = item
+        ranked = sorted(hits.items(), key=lambda one: (-one[1], one[0]))[:10]
+        return [(window * 60 + 59, page, n, rank) for rank, (page, n) in enumerate(ranked, 1)]
+
+    return op.flat_map("best", counts, best)
+
+
+def firsts(rows: Any) -> Any:
+    """time, id, value."""
+    by = op.key_on("by", rows, lambda row: str(row[1]))
+
+    def seen(last: Any, row: Any) -> Any:
+        return (last, None) if last is not None and row[0] - last <= 86_400 else (row[0], row)
+
+    return op.filter_map("first", op.stateful_map("seen", by, seen), lambda item: item[1])
+
+
+JOBS = {job.__name__: job for job in (averages, sessions, visits, leaders, firsts)}
+
+if __name__ == "__main__":
+    job, source, target = sys.argv[1:4]
+    flow = Dataflow(job)
+    op.output("answers", JOBS[job](op.input("tuples", flow, Rows(source))), File(target))
+    run_main(flow)

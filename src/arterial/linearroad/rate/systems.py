@@ -1,0 +1,67 @@
+"""Other systems under rating: a command, or a folder with one, and what is filled into it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import polars as pl
+
+from arterial.errors import RunError
+from arterial.linearroad.data.replicate import Replication
+from arterial.linearroad.history.tables import TOLL_HISTORY, read_rows
+
+COMMAND_FILE = "command"
+TOLLS_FOLDER = "tolls"
+
+
+def command_of(system: str) -> str:
+    """The command of a system that is given as such, or as a folder with a file `command`."""
+    folder = Path(system)
+    if not folder.is_dir():
+        return system
+    try:
+        command = (folder / COMMAND_FILE).read_text().strip()
+    except OSError:
+        raise RunError(
+            f"{folder}: a folder given to --system has a file '{COMMAND_FILE}' with the command of the system"
+        ) from None
+    return command.replace("{here}", shlex.quote(str(folder.absolute())))
+
+
+def their_command(
+    system: str, output: Path, start: Path, replication: Replication, tolls: Path = Path(TOLLS_FOLDER)
+) -> str:
+    """The command of another system with its places filled in; without replicas, the steps between them are 0.
+
+    >>> twice = Replication(times=2, vid_step=1000, xway_step=1, qid_step=500)
+    >>> their_command("it {output} {start} {vids_apart} {xways_apart} {tolls}", Path("out"), Path("begin"), twice)
+    'it out begin 1000 1 tolls'
+    """
+    several = replication.times > 1
+    filled = {
+        "{output}": shlex.quote(str(output)),
+        "{start}": shlex.quote(str(start)),
+        "{tolls}": shlex.quote(str(tolls)),
+        "{python}": shlex.quote(sys.executable),
+        "{vids_apart}": str(replication.vid_step if several else 0),
+        "{xways_apart}": str(replication.xway_step if several else 0),
+    }
+    for place, value in filled.items():
+        system = system.replace(place, value)
+    return system
+
+
+def write_tolls(tolls: Path | None, folder: Path) -> None:
+    """TollHistory as a folder with one CSV and one Parquet file, of no rows if there is none."""
+    if (folder / "tolls.csv").exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    schema = dict.fromkeys(TOLL_HISTORY.columns, pl.Int64)
+    parts = [pl.DataFrame(schema=schema)]
+    if tolls is not None:
+        parts += [pl.DataFrame(rows).select(*schema).cast(pl.Int64) for rows in read_rows(tolls, TOLL_HISTORY)]
+    rows = pl.concat(parts)
+    rows.write_parquet(folder / "tolls.parquet")
+    rows.write_csv(folder / "tolls.csv", include_header=False)
