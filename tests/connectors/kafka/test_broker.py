@@ -166,12 +166,12 @@ def test_a_run_that_is_killed_in_mid_step_writes_each_tuple_once(kafka: Broker, 
     """From a topic into a topic on Spark, by the command line, killed again and again while messages come."""
     (tmp_path / "net.py").write_text(NETWORK)
     topic, sums, everything = kafka.topic(3), kafka.topic(2), kafka.topic(2)
-    done = threading.Event()
+    done, enough = threading.Event(), threading.Event()
 
     def produce() -> None:
         for at in range(0, len(MANY), 200):
             kafka.send(topic, MANY[at : at + 200], key="machine")
-            time.sleep(0.6)
+            enough.wait(0.6 if at < len(MANY) // 2 else 4.0)  # so that messages still come when a machine is slow
         for partition in range(3):
             kafka.send(topic, [b"#end"], partition)
         done.set()
@@ -195,6 +195,7 @@ def test_a_run_that_is_killed_in_mid_step_writes_each_tuple_once(kafka: Broker, 
         os.killpg(run.pid, signal.SIGKILL)
         run.communicate()
         kills += 1
+    enough.set()
     run = start()
     assert done.wait(120)
     _, said = run.communicate(timeout=120)

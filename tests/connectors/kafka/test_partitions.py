@@ -168,3 +168,13 @@ def test_no_room_lets_only_the_slowest_go_on(tmp_path: Path) -> None:
     assert not topic.spooler.wants(1)  # the run reads what is complete first
     note_reached(tmp_path / "spool", "run", Reached(100, topic.through))
     assert (topic.spooler.wants(0), topic.spooler.wants(1)) == (False, True)
+
+
+def test_what_was_not_asked_for_stays_unread(tmp_path: Path) -> None:
+    """The end of a partition is heard together with the messages before it, of which some are too many."""
+    topic = Topic(tmp_path, 1, count=3)
+    topic.send(0, [1, 2, 3, 4, 5])
+    topic.spooler.reach_end(0, 5)
+    topic.tick()
+    assert (topic.through, topic.times) == (END, [1, 2, 3])
+    assert topic.spooler.account["offsets"] == {"0": 3}

@@ -175,7 +175,8 @@ class PartitionSpooler(Spooling):
         partition.is_away = False
         if partition.at_end == _NEVER:
             partition.at_end = self._now()
-        if offset > partition.next:  # marks of transactions have offsets too
+        # Marks of transactions have offsets too. Of a partition that ended before, the rest stays unread.
+        if offset > partition.next and not partition.is_over and not self._has_all:
             self._move(partition, offset)
         self._see_end(partition)
 
@@ -254,11 +255,16 @@ class PartitionSpooler(Spooling):
 
     def _is_end(self) -> bool:
         rules = self.rules
-        if rules.count is not None and self.account["total"] >= rules.count:
+        if self._has_all:
             return True
         if rules.until is not None and self._through() >= rules.until - 1:
             return True
         return bool(self.partitions) and all(one.is_over for one in self.partitions.values())
+
+    @property
+    def _has_all(self) -> bool:
+        """Whether as many messages came as were asked for."""
+        return self.rules.count is not None and bool(self.account["total"] >= self.rules.count)
 
     def _trouble(self, now: float) -> str | None:
         if not self.account["fitting"] and self.account["rejected"] >= FIRST_TRIED:
