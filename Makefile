@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # start. A file stays in one process, so that its fixtures are made once.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup installed archive demo studio page check test test-quick test-doc test-here test-spark test-all test-cluster test-kafka test-slow bench peers lint types layers docs dist clean
+.PHONY: help setup installed archive demo studio page check test test-quick test-doc test-here test-spark test-all test-cluster test-kafka stores test-stores test-slow bench peers lint types layers docs dist clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -140,7 +140,21 @@ test-cluster: setup ## Runs on hosts with addresses and disks of their own (root
 test-kafka: setup archive ## The tests against a real Kafka, the long ones too
 	@echo "==> Tests on Kafka"; $(BIN)/python -m pytest tests/connectors/kafka -m 'slow or not slow'
 
-test-slow: setup ## The suites that take minutes
+# HDFS, and Spark's client for S3; Maven copies the jars, from wherever it is set up to find them.
+stores: $(VENV)/.hadoop/found ## Fetch what the tests of HDFS and S3 need
+
+$(VENV)/.hadoop/found: tools/hadoop/pom.xml $(STAMP)
+	@mkdir -p $(VENV)/.hadoop
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[stores]' || echo "==> Left out: moto's server and the client for HDFS"
+	@{ command -v mvn >/dev/null && command -v java >/dev/null && echo "==> Copying Hadoop for the tests (124 MB, once)" && \
+	   mvn -q -B -f tools/hadoop/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/.hadoop/jars >/dev/null 2>&1; } || \
+	  { rm -rf $(VENV)/.hadoop/jars; echo "==> Left out: the tests on HDFS, which need Java 17, Maven and its repository (apt-get install maven)"; }
+	@touch $@
+
+test-stores: setup stores archive ## The tests on HDFS and S3
+	@echo "==> Tests on HDFS and S3"; $(BIN)/python -m pytest tests/storage/stores -m 'slow or not slow' -rs
+
+test-slow: setup stores ## The suites that take minutes
 	@$(BIN)/python -m pytest -m slow --hypothesis-profile=search
 
 docs: $(VENV)/.docs ## Build the documentation site; a warning is an error

@@ -27,10 +27,10 @@ ROOMS = ("engine", "connectors", "storage", "network", "optimize")
 EVERYDAY = re.findall(
     r"\w+",
     """application ahead bound clean compile cost crossing csv daemon damage decide drawn drop error failed failures
-    file find finished folder format gateway hash hashing http in inprocess insert java json life local lock lower made
-    memory names optimize packed packing parser partitions place postgres preloaded private process processor python
-    read reader reading ready reorder rules serial server session settings share show spark sqlite start started
-    storage table texts tree troubles vectorised""",
+    file find finished folder format gateway hash hashing hdfs http in inprocess insert java json life local lock
+    lower made memory names optimize packed packing parser partitions place postgres preloaded private process
+    processor python read reader reading ready reorder rules s3 serial server session settings share show spark
+    sqlite start started storage table texts tree troubles vectorised""",
 )
 
 BANNED = re.compile(

@@ -19,6 +19,7 @@ from arterial.errors import DataError, NetworkError, RunError
 from arterial.network.network import NetworkValue
 from arterial.network.serial import from_json, to_json
 from arterial.storage.place import make_folder, put_in_place
+from arterial.storage.remote import path_of
 
 RECORD = "replay.json"
 _OPTIONS = ("time_unit", "timezone", "until")
@@ -36,10 +37,12 @@ def write_record(out: Path, place: str, network: NetworkValue, sources: Mapping[
     said["sources"] = {}
     for name, source in sources.items():
         if isinstance(source, FileSource):
-            files = [file.path for file in find_files(Path(source.path), f"source {name!r}", may_be_none=source.follow)]
+            files = [
+                file.path for file in find_files(path_of(source.path), f"source {name!r}", may_be_none=source.follow)
+            ]
             options = {option: getattr(source, option) for option in _OPTIONS}
             prints = {str(path.absolute()): asdict(fingerprint(path)) for path in files}
-            said["sources"][name] = {"path": str(Path(source.path).absolute()), **options, "files": prints}
+            said["sources"][name] = {"path": str(path_of(source.path).absolute()), **options, "files": prints}
     make_folder(out)
     put_in_place(out / RECORD, json.dumps(said, indent=2) + "\n")
 
@@ -67,7 +70,7 @@ def read_record(
         for name, one in said["sources"].items():
             sources[name] = FileSource(one["path"], **{option: one[option] for option in _OPTIONS})
             for file, was in one["files"].items():
-                if how := what_changed(Path(file), Fingerprint(**was), grows=True):
+                if how := what_changed(path_of(file), Fingerprint(**was), grows=True):
                     changed.append(f"source {name!r}: {file} {how}")
     except (OSError, ValueError, KeyError, TypeError) as broken:
         raise RunError(f"{path}: is damaged ({type(broken).__name__}: {broken}); run it again") from None

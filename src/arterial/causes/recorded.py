@@ -18,6 +18,7 @@ from arterial.engine.run.checkpoint.trusted import load_pickle
 from arterial.engine.run.figures.status import find_checkpoint
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
+from arterial.storage.remote import path_of
 
 
 def recorded(
@@ -60,5 +61,5 @@ def points_of(folder: Path) -> Path | None:
 def _changes(name: str, source: Any) -> list[str]:
     if not isinstance(source, FileSource) or source.request is None:
         return []
-    intake = load_intake(Path(source.folder), source.request, source._follow)
+    intake = load_intake(path_of(source.folder), source.request, source._follow)
     return [f"source {name!r}: {change}" for change in intake.changes()] if intake else []

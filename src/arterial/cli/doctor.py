@@ -62,8 +62,10 @@ def doctor(
         "Spark": partial(_spark, cluster),
         "Python workers": partial(_workers, cluster),
     }
+    from arterial.storage.remote import path_of
+
     if not cluster.on_one_machine and shared is not None:
-        checks["Shared folder"] = partial(_shared, cluster, shared)
+        checks["Shared folder"] = partial(_shared, cluster, path_of(shared))
     findings = [_run(name, check) for name, check in checks.items()]
     if json_output:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))

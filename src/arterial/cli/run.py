@@ -130,8 +130,13 @@ def run(
 
     Example: arterial run examples/speeding.py:net --source reports=reports.parquet --out alerts
     """
+    from arterial.engine.run.checkpoint.folder import check_for_spark
     from arterial.engine.spark.session import begin_spark, spark_session
+    from arterial.storage.remote import path_of
 
+    out, checkpoint = path_of(out), checkpoint and path_of(checkpoint)
+    if not local:
+        check_for_spark(checkpoint or out / "checkpoint")
     cluster = cluster_of(master, driver_host, environment, spark_conf)
     if not local and not (checkpoint or out / "checkpoint").exists():  # it may hold a run that is finished
         begin_spark(cluster)
@@ -204,15 +209,14 @@ def _start_locally(
     network: NetworkValue, sources: dict[str, Source], sinks: dict[str, Sink], out: Path, settings: Settings
 ) -> Run:
     """Replace what an earlier local run wrote; never what belongs to a checkpoint."""
-    import shutil
-
     from arterial.connectors.sinks.files.parts import FileSink, clear
     from arterial.engine.run.local import run_locally
+    from arterial.storage.place import remove_folder
 
     if (out / "checkpoint").exists():
         raise RunError(f"{out} holds the outputs and the checkpoint of a run on Spark; give another folder with --out")
     kept = out / "local"
-    shutil.rmtree(kept, ignore_errors=True)
+    remove_folder(kept)
     for name, sink in sinks.items():
         if isinstance(sink, FileSink) and sink.folder == out / name:
             clear(out / name, name)

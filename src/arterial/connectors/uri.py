@@ -6,7 +6,7 @@ A new system adds its scheme to `SOURCES` or `SINKS`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from arterial.connectors.source import Source
 from arterial.connectors.tables.uris import TABLES, table_from
 from arterial.errors import RunError, near
 from arterial.network.box import Stream
+from arterial.storage.remote import SCHEMES
 
 PathLike = str | os.PathLike[str]
 
@@ -91,14 +92,16 @@ def _scheme(value: PathLike, where: str, known: Mapping[str, object]) -> tuple[s
     if "stdin" in known and (text == "-" or text.startswith(("-?", "stdin:"))):
         return "stdin", text
     scheme, sign, _ = text.partition("://")
-    if not sign:
+    if not sign or scheme.lower() in SCHEMES:
         return "", text
     if scheme.lower() not in known:
-        raise RunError(f"{where}: unknown scheme {scheme!r}; expected {_known(known)}, or a path{near(scheme, known)}")
+        raise RunError(
+            f"{where}: unknown scheme {scheme!r}; expected {_known((*known, *SCHEMES))}, or a path{near(scheme, known)}"
+        )
     return scheme.lower(), text
 
 
-def _known(schemes: Mapping[str, object]) -> str:
+def _known(schemes: Iterable[str]) -> str:
     return ", ".join(f"{scheme}://" for scheme in schemes)
 
 

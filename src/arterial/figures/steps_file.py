@@ -13,11 +13,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from arterial.figures.step import StepFigures, as_json, from_json
-from arterial.storage.place import remove, rename
+from arterial.storage.place import put_in_place, remove, rename
+from arterial.storage.remote import is_remote
 
 STEPS_FILE, OLDER_FILE = "steps.jsonl", "steps.1.jsonl"
 MOST_BYTES = 8 << 20
 """How long each of the two files may become."""
+MOST_BYTES_FAR = 128 << 10
+"""In a store, where a file is written again with every step."""
 
 _TAIL = 1 << 20
 
@@ -26,8 +29,9 @@ class StepsFile:
     """Appends steps to the file in a folder."""
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
-        self._path, self._older, self._most = folder / STEPS_FILE, folder / OLDER_FILE, most_bytes
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._path, self._older = folder / STEPS_FILE, folder / OLDER_FILE
+        self._most = min(most_bytes, MOST_BYTES_FAR) if is_remote(folder) else most_bytes
+        self._file = _open(self._path)
         self._last = self._cut_back()
 
     def add(self, step: StepFigures) -> None:
@@ -35,28 +39,25 @@ class StepsFile:
         if step.step <= self._last:
             return
         line = (json.dumps(as_json(step), separators=(",", ":")) + "\n").encode()
-        size = os.fstat(self._file).st_size
-        if size and size + len(line) > self._most:
+        if self._file.size and self._file.size + len(line) > self._most:
             self.close()
             rename(self._path, self._older)
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-        os.write(self._file, line)
+            self._file = _open(self._path)
+        self._file.append(line)
         self._last = step.step
 
     def close(self) -> None:
         """Write no more."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        self._file.close()
 
     def _cut_back(self) -> int:
         """Remove a line that was cut short; the number of the last step."""
-        size = os.fstat(self._file).st_size
+        size = self._file.size
         begin = max(0, size - _TAIL)
-        tail = os.pread(self._file, size - begin, begin)
+        tail = self._file.tail(begin)
         end = tail.rfind(b"\n") + 1
         if begin + end < size:
-            os.ftruncate(self._file, begin + end)
+            self._file.cut(begin + end)
         lines = tail[:end].splitlines()
         if not lines:
             older = list(_lines(self._older))[-1:]
@@ -65,6 +66,60 @@ class StepsFile:
             return int(json.loads(lines[-1])["step"])
         except (ValueError, KeyError, TypeError):
             return 0
+
+
+class _NearFile:
+    """A file of this machine that is open for appending."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+
+    @property
+    def size(self) -> int:
+        return os.fstat(self._file).st_size
+
+    def tail(self, begin: int) -> bytes:
+        return os.pread(self._file, self.size - begin, begin)
+
+    def append(self, line: bytes) -> None:
+        os.write(self._file, line)
+
+    def cut(self, size: int) -> None:
+        os.ftruncate(self._file, size)
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+class _FarFile:
+    """A file of a store: it is short, and put there again with every line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._content = path.read_bytes() if path.exists() else b""
+
+    @property
+    def size(self) -> int:
+        return len(self._content)
+
+    def tail(self, begin: int) -> bytes:
+        return self._content[begin:]
+
+    def append(self, line: bytes) -> None:
+        self._content += line
+        put_in_place(self._path, self._content)
+
+    def cut(self, size: int) -> None:
+        self._content = self._content[:size]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _open(path: Path) -> _NearFile | _FarFile:
+    return _FarFile(path) if is_remote(path) else _NearFile(path)
 
 
 def read_steps(folder: Path) -> Iterator[StepFigures]:
@@ -90,6 +145,8 @@ class StepsReader:
         try:
             with (self._folder / STEPS_FILE).open("rb") as file:
                 number, at = self._place
+                if is_remote(self._folder):
+                    return self._all(0)
                 own = os.fstat(file.fileno())
                 if own.st_ino != number or own.st_size < at:
                     return self._all(own.st_ino)

@@ -16,9 +16,10 @@ from typing import Any, BinaryIO
 
 from arterial.errors import RunError
 from arterial.storage.damage import damaged, read_json
-from arterial.storage.disk import disk, sync
+from arterial.storage.disk import sync
 from arterial.storage.fail_point import fail_point
 from arterial.storage.place import make_folder, put_in_place, remove
+from arterial.storage.remote_disk import disk_of
 
 JOURNAL, PART = "journal.json", ".part"
 
@@ -117,14 +118,14 @@ class AppendedFiles:
 
 def append_to(path: Path, content: BinaryIO) -> None:
     """Append to a file all that another has from its position on."""
-    disk().append(path, content)
+    disk_of(path).append(path, content)
     sync(path)
 
 
 def cut_back(path: Path, size: int) -> None:
     """Remove what was appended to a file beyond a size."""
     if path.stat().st_size > size:
-        disk().cut(path, size)
+        disk_of(path).cut(path, size)
         sync(path)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arterial.errors import RunError
+from arterial.storage.remote import readable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +27,7 @@ def read_parquet(path: Path) -> pl.DataFrame:
     import polars as pl
 
     try:
-        return pl.read_parquet(path, glob=False)
+        return pl.read_parquet(readable(path), glob=False)
     except FileNotFoundError:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as broken:

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from arterial.storage.remote import RemotePath
+
 Content = str | bytes | memoryview | Sequence[Any] | Callable[[BinaryIO], object]
 """Text, bytes, buffers one after the other, or a function that writes to the open file."""
 
@@ -123,5 +125,5 @@ def durably(durable: bool) -> Iterator[None]:
 
 def sync(path: Path) -> None:
     """Sync a file or folder, if what this process writes must survive a power cut."""
-    if _durable:
+    if _durable and not isinstance(path, RemotePath):
         _disk.sync(path)

@@ -1,8 +1,9 @@
 """Puts files and folders in place: a reader sees the old content or the new one, never half of it.
 
 What is new is written to a draft beside its target, under a name that no other process and no other host uses, and then
-renamed. All files that must survive a crash are written and removed here and in `appended`. In a durable run the
-content is synced before the rename, and the folder after it.
+renamed; a store (S3, HDFS) puts a file in place by itself (decision 50). All files that must survive a crash are
+written and removed here and in `appended`. In a durable run the content is synced before the rename, and the folder
+after it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from arterial.errors import MachineError
-from arterial.storage.disk import Content, disk, is_durable, sync
+from arterial.storage.disk import Content, is_durable, sync
 from arterial.storage.fail_point import fail_point
+from arterial.storage.remote import SCHEMES, RemotePath
+from arterial.storage.remote_disk import as_bytes, disk_of
 
 PRIVATE = 0o600
 """The mode of files that only this user may read: pickles and state may hold secrets."""
@@ -31,12 +34,15 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 
 def put_in_place(path: Path, content: Content, *, mode: int = _USUAL) -> None:
     """Write a file, replacing what is there. If that fails, what is there stays."""
+    if isinstance(path, RemotePath):
+        path.store.put(path.key, as_bytes(content))
+        return
     draft = _draft_of(path)
     try:
-        disk().create(draft, content, mode)
+        disk_of(path).create(draft, content, mode)
         sync(draft)
         fail_point("file.drafted")
-        disk().rename(draft, path)
+        disk_of(path).rename(draft, path)
         sync(path.parent)
         fail_point("file.in-place")
     except BaseException as fault:
@@ -46,12 +52,18 @@ def put_in_place(path: Path, content: Content, *, mode: int = _USUAL) -> None:
 
 
 def put_if_absent(path: Path, content: Content) -> None:
-    """Write a file unless one is there; of several processes that try at the same time, one succeeds."""
+    """Write a file unless one is there; of several processes that try at the same time, one succeeds.
+
+    But for S3, where the last of them does.
+    """
+    if isinstance(path, RemotePath):
+        path.store.put_if_absent(path.key, as_bytes(content))
+        return
     draft = _draft_of(path)
     try:
-        disk().create(draft, content, _USUAL)
+        disk_of(path).create(draft, content, _USUAL)
         sync(draft)
-        disk().link(draft, path)
+        disk_of(path).link(draft, path)
         sync(path.parent)
     except FileExistsError:
         pass
@@ -62,7 +74,7 @@ def put_if_absent(path: Path, content: Content) -> None:
 def write_parts(path: Path, parts: Sequence[Any], mode: int = PRIVATE) -> None:
     """Write a new file from several buffers; if that fails there is none. The folder is not synced."""
     try:
-        disk().create(path, parts, mode)
+        disk_of(path).create(path, parts, mode)
         sync(path)
     except FileExistsError:
         raise
@@ -73,11 +85,14 @@ def write_parts(path: Path, parts: Sequence[Any], mode: int = PRIVATE) -> None:
 
 def remove(path: Path) -> None:
     """Remove a file, if it is there."""
-    disk().unlink(path)
+    disk_of(path).unlink(path)
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
     """Make a folder, and those that it lies in, where they are not there yet; `mode` less what the umask takes away."""
+    if isinstance(path, RemotePath):
+        disk_of(path).make_folder(path, mode)
+        return
     wanted, missing = path, []
     while not path.is_dir():
         if path.exists():
@@ -85,18 +100,18 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
         if _SCHEME.fullmatch(path.name):
             raise MachineError(
                 f"{wanted}: looks like a URI, and would become a local folder named {path.name!r}. Give the path of a "
-                "folder of this machine, or of one that is mounted here"
+                f"folder of this machine, or of one that is mounted here; or {', '.join(f'{s}://' for s in SCHEMES)}"
             )
         missing.append(path)
         path = path.parent
     for folder in reversed(missing):
-        disk().make_folder(folder, mode)
+        disk_of(folder).make_folder(folder, mode)
         sync(folder.parent)
 
 
 def remove_folder(path: Path) -> None:
     """Remove a folder with all that is in it."""
-    disk().remove_folder(path)
+    disk_of(path).remove_folder(path)
 
 
 @contextmanager
@@ -110,7 +125,7 @@ def draft_folder(path: Path) -> Iterator[Path]:
         _name_the_target(fault, draft, path)
         raise
     finally:
-        disk().remove_folder(draft)
+        disk_of(draft).remove_folder(draft)
 
 
 def rename(draft: Path, path: Path) -> None:
@@ -118,10 +133,10 @@ def rename(draft: Path, path: Path) -> None:
     sync_all(draft)
     if path.is_dir():
         with draft_folder(path) as old:
-            disk().rename(path, old)
-            disk().rename(draft, path)
+            disk_of(path).rename(path, old)
+            disk_of(path).rename(draft, path)
     else:
-        disk().rename(draft, path)
+        disk_of(path).rename(draft, path)
     sync(path.parent)
 
 
@@ -132,8 +147,8 @@ def refresh_listing(folder: Path) -> None:
     """
     probe = _draft_of(folder / "listing")
     with suppress(OSError):
-        disk().create(probe, b"", _USUAL)
-        disk().unlink(probe)
+        disk_of(probe).create(probe, b"", _USUAL)
+        disk_of(probe).unlink(probe)
 
 
 def sync_all(path: Path) -> None:
@@ -141,7 +156,7 @@ def sync_all(path: Path) -> None:
     if is_durable():
         for member in sorted(path.iterdir()) if path.is_dir() else ():
             sync_all(member)
-        disk().sync(path)
+        disk_of(path).sync(path)
 
 
 def remove_drafts(folder: Path, name: str = "") -> None:
@@ -151,7 +166,7 @@ def remove_drafts(folder: Path, name: str = "") -> None:
     """
     for draft in folder.glob(f".{glob.escape(name)}.*{_SUFFIX}" if name else f".*{_SUFFIX}"):
         if draft.is_dir():
-            disk().remove_folder(draft)
+            disk_of(draft).remove_folder(draft)
         else:
             remove(draft)
 

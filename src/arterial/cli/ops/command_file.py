@@ -93,7 +93,9 @@ def arguments(command: Command, checkpoint: Path, network: str | None, given: li
 
 def _shown(value: Any, named: bool) -> str:
     if isinstance(value, Path):
-        return str(value.absolute())
+        from arterial.storage.remote import path_of
+
+        return str(path_of(value).absolute())
     if named:
         name, sign, where = str(value).partition("=")
         if not sign:

@@ -37,6 +37,7 @@ def control(
     from arterial.engine.steering import control as engine
     from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs
     from arterial.figures.steering import Drop
+    from arterial.storage.remote import path_of
 
     if command not in _COMMANDS:
         raise RunError(
@@ -44,6 +45,7 @@ def control(
         )
     if command == "step" and trains < 1:
         raise RunError(f"step: --trains {trains}; expected a number from 1 on")
+    folder = path_of(folder)
     own = folder / FOLDER if (folder / FOLDER).is_dir() else find_checkpoint(folder) / FOLDER
     if command not in ("show", "settle"):
         _say_if_over(own.parent, command)

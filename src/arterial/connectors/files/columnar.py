@@ -10,9 +10,12 @@ from functools import cache
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 
+from arterial.connectors.files.far import opened
 from arterial.connectors.files.find import PARQUET, DataFile
 from arterial.errors import DataError
+from arterial.storage.remote import RemotePath
 
 BLOCK_ROWS = 500_000
 SHARE_OF_MEMORY = 4
@@ -22,18 +25,27 @@ SHARE_OF_MEMORY = 4
 def columns_of(file: DataFile) -> Mapping[str, pl.DataType]:
     """The columns of a file and their types."""
     with _readable(file.path, file.kind):
+        if isinstance(file.path, RemotePath):
+            with opened(file.path, file.kind) as far:
+                return far.columns
         return pl.read_parquet_schema(file.path) if file.kind == PARQUET else pl.read_ipc_schema(file.path)
 
 
 def rows_in(file: DataFile) -> int:
     """How many rows a file has."""
     with _readable(file.path, file.kind):
+        if isinstance(file.path, RemotePath):
+            with opened(file.path, file.kind) as far:
+                return far.height
         return int(_scan(file.path, file.kind).select(pl.len()).collect().item())
 
 
 def read_rows(path: Path, kind: str, begin: int, count: int, columns: tuple[str, ...]) -> pl.DataFrame:
     """Some rows of a file."""
     with _readable(path, kind):
+        if isinstance(path, RemotePath):
+            with opened(path, kind) as far:
+                return far.read(begin, count, columns)
         return _scan(path, kind).slice(begin, count).select(columns).collect()
 
 
@@ -84,6 +96,6 @@ def _readable(path: Path, kind: str) -> Iterator[None]:
     """Turn what Polars has to say about a damaged file into our words; some damage makes it panic."""
     try:
         yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as trouble:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError) as trouble:
         said = (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
         raise DataError(f"{path}: cannot be read as {kind}: {said}") from None

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from arterial.errors import DataError
+from arterial.storage.remote import RemotePath, is_remote
 
 CSV, JSON, PARQUET, ARROW = "CSV", "JSON lines", "Parquet", "Arrow"
 
@@ -50,7 +51,8 @@ class DataFile:
         try:
             if self.compression is None:
                 return self.path.open("rb")
-            return io.BufferedReader(pa.input_stream(str(self.path), compression=self.compression), _BUFFER)
+            source = self.path.open("rb") if is_remote(self.path) else str(self.path)
+            return io.BufferedReader(pa.input_stream(source, compression=self.compression), _BUFFER)
         except OSError as fault:
             raise DataError(f"{self.path}: cannot be read: {fault.strerror or fault}") from None
 
@@ -73,7 +75,7 @@ def _find_files(path: Path, where: str, may_be_none: bool) -> list[DataFile]:
         folder = path.absolute()
         found = [f for f in folder.rglob("*") if f.is_file() and not _is_hidden(f.relative_to(folder)) and _is_known(f)]
     elif glob.has_magic(str(path)):
-        found = [Path(file).absolute() for file in glob.glob(str(path), recursive=True) if Path(file).is_file()]  # noqa: PTH207
+        found = [file.absolute() for file in _fitting(path) if file.is_file()]
         found = [file for file in found if not _is_hidden(Path(file.name))]
     elif may_be_none:
         return []
@@ -90,6 +92,15 @@ def _find_files(path: Path, where: str, may_be_none: bool) -> list[DataFile]:
     if path.is_dir():
         raise DataError(f"{where}: the folder {path} has no files with a known ending ({', '.join(SUFFIXES)})")
     raise DataError(f"{where}: no file is named {path}; expected {EXPECTED}")
+
+
+def _fitting(pattern: Path) -> list[Path]:
+    if not isinstance(pattern, RemotePath):
+        return [Path(file) for file in glob.glob(str(pattern), recursive=True)]  # noqa: PTH207
+    folder = pattern
+    while glob.has_magic(folder.key):
+        folder = folder.parent
+    return list(folder.glob(str(pattern.relative_to(folder))))
 
 
 def data_file(path: Path, *, by_name: bool = False) -> DataFile:

@@ -27,6 +27,7 @@ from arterial.errors import DataError
 from arterial.network.duration import as_duration
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.train import BEGIN
+from arterial.storage.remote import path_of
 
 TIME_NAMES = ("time", "timestamp", "ts", "t", "datetime", "date", "at", "event_time", "created_at", "when", "seconds")
 MOST_BAD = 0.1
@@ -117,7 +118,7 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
     """Look at a file; of a folder or a pattern, at the first."""
     options = options or TimeOptions()
     check_options(options.unit, options.timezone, str(path))
-    file, *others = find_files(path, "inspect")
+    file, *others = find_files(path_of(path), "inspect")
     schema = _schema_of_texts(file) if file.is_text else _schema_of_columns(file)
     if time is not None and time not in schema:
         raise DataError(f"{file.path}: has no column {time!r}; it has: {', '.join(schema.names)}")

@@ -31,6 +31,7 @@ from arterial.network.duration import as_duration
 from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN, END, FURTHEST
 from arterial.storage.place import make_folder, put_in_place, remove, remove_folder
+from arterial.storage.remote import path_of, readable
 
 PIECE_ROWS = 250_000
 """Pieces have about so many rows, if that many are there."""
@@ -144,7 +145,7 @@ class Intake:
         )
         self.save()
         for path in [*(piece.path for piece in gone), *(piece.path for piece in gone_late)]:
-            remove(Path(path))
+            remove(path_of(path))
 
     def late_until(self, row: int, through: int) -> int:
         """How many pieces of late rows have left when this row is reached; they go with those that came before them."""
@@ -399,10 +400,10 @@ def load_intake(folder: Path, request: Request, follow: Follow | None) -> Intake
     if kept["rejected"]:
         intake._rejects = Rejects(folder / "rejects.jsonl", SEVERAL_FILES, resume_at=kept["reject_bytes"])
     try:
-        saved = np.load(folder / f"index-{intake.saved}.npy")
+        saved = np.load(readable(folder / f"index-{intake.saved}.npy"))
         intake.index = Index(kept["rows"], saved[0], saved[1], kept["last"])
         path = folder / f"held-{intake.saved}.parquet"
-        held = pl.read_parquet(path) if path.exists() else None
+        held = pl.read_parquet(readable(path)) if path.exists() else None
     except (OSError, ValueError, pl.exceptions.PolarsError) as fault:
         raise DataError(f"{folder}: cannot be read: {fault}. Restore the checkpoint, or begin with another") from None
     for number, one in enumerate(kept["files"]):

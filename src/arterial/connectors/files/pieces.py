@@ -16,6 +16,7 @@ from arterial.errors import DataError
 from arterial.network.schema import Schema
 from arterial.storage.damage import read_parquet
 from arterial.storage.place import put_in_place
+from arterial.storage.remote import path_of, stamp
 
 NAME = "intake.json"
 
@@ -40,12 +41,12 @@ class Piece:
     def read(self, begin: int, end: int, schema: Schema) -> pl.DataFrame:
         """Its rows between two numbers of the source's rows."""
         lower, upper = max(begin, self.first), min(end, self.end)
-        if self.print is not None and (difference := what_changed(Path(self.path), self.print)):
+        if self.print is not None and (difference := what_changed(path_of(self.path), self.print)):
             raise DataError(
                 f"{self.path}: changed while it was read: it {difference}. Restore it, or begin again with another "
                 "checkpoint"
             )
-        rows = read_rows(Path(self.path), self.kind, lower - self.first, upper - lower, schema.names)
+        rows = read_rows(path_of(self.path), self.kind, lower - self.first, upper - lower, schema.names)
         return rows if self.print is None else rows.cast(pl.Schema(schema.polars()))
 
 
@@ -79,7 +80,7 @@ class Pieces:
 
     def read_late(self, begin: int, end: int) -> pl.DataFrame:
         """Late rows of the pieces between two numbers."""
-        return pl.concat([read_parquet(Path(piece.path)) for piece in self.late if begin <= piece.number < end])
+        return pl.concat([read_parquet(path_of(piece.path)) for piece in self.late if begin <= piece.number < end])
 
 
 def write_piece(path: Path, rows: pl.DataFrame) -> None:
@@ -100,9 +101,7 @@ def read_kept(folder: Path) -> dict[str, Any]:
 
 def pieces_in(folder: Path) -> Pieces:
     """The pieces in a folder, for tasks; read again only when they changed."""
-    found = (folder / NAME).stat()
-    # Times of files are those of the last tick of the system's clock: two saves within one have the same.
-    return _pieces_in(folder, (found.st_mtime_ns, found.st_ino, found.st_size))
+    return _pieces_in(folder, stamp(folder / NAME))
 
 
 def pieces_from(content: dict[str, Any]) -> Pieces:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN
+from arterial.storage.remote import path_of
 
 PEEK_SHARE = 10**9
 """A look at the first rows takes the smallest block there is."""
@@ -217,7 +217,7 @@ class FileReader:
     def restored(cls, kept: Mapping[str, Any], request: Request, held: pl.DataFrame | None) -> FileReader:
         """What `describe` gave."""
         others = {name: kept[name] for name in ("grows", "highest", "done", "seen", "grew")}
-        file = DataFile(Path(kept["path"]), kept["kind"], kept["compression"])
+        file = DataFile(path_of(kept["path"]), kept["kind"], kept["compression"])
         reader = cls(file, request, Fingerprint(**kept["print"]), **others, place=Place(**kept["place"]))
         if held is not None and held.height:
             reader.held.append((held, instants(held[request.time])))

@@ -26,6 +26,7 @@ from arterial.connectors.values import TimeOptions, instant_of
 from arterial.errors import DataError, near
 from arterial.network.schema import Schema, Type
 from arterial.network.train import END, Train
+from arterial.storage.remote import path_of, stamp
 
 MICROSECONDS = 1_000_000
 OPTIONS = ("follow", "idle", "time_unit", "timezone", "until")
@@ -96,9 +97,9 @@ class FileSource(Source):
 
     def _take_up(self, where: str) -> None:
         assert self.request is not None
-        folder = Path(self.folder)
+        folder = path_of(self.folder)
         intake = load_intake(folder, self.request, self._follow)
-        files = find_files(Path(self.path), where, may_be_none=self.follow)
+        files = find_files(path_of(self.path), where, may_be_none=self.follow)
         if intake is None:
             intake = new_intake(folder, self.request, self._follow)
             if not self.follow:
@@ -121,9 +122,9 @@ class FileSource(Source):
     @property
     def notices(self) -> tuple[str, ...]:
         """What did not fit so far, and what was recognised."""
-        if not self.folder or not (Path(self.folder) / NAME).exists():
+        if not self.folder or not (path_of(self.folder) / NAME).exists():
             return ()
-        return tuple(read_kept(Path(self.folder))["notices"])
+        return tuple(read_kept(path_of(self.folder))["notices"])
 
     def begin(self) -> Progress:
         """Before the first row."""
@@ -167,7 +168,7 @@ class FileSource(Source):
         first, last = before.position["row"], after.position["row"]
         begin = first + (last - first) * part.index // part.count
         end = first + (last - first) * (part.index + 1) // part.count
-        rows = pieces_in(Path(self.folder)).read(begin, end, self.request.schema)
+        rows = pieces_in(path_of(self.folder)).read(begin, end, self.request.schema)
         if self._last is not None:
             rows = rows.filter(rows[self.request.time].to_physical() <= self._last)
         return rows
@@ -176,7 +177,7 @@ class FileSource(Source):
         """One train, and the late rows with it."""
         tuples = self.read(span.before, span.after, part)
         first, last = (progress.position.get("late", 0) for progress in (span.before, span.after))
-        late = pieces_in(Path(self.folder)).read_late(first, last) if first < last and not part.index else None
+        late = pieces_in(path_of(self.folder)).read_late(first, last) if first < last and not part.index else None
         return [Train(tuples, span.after.through, late)]
 
     def share(self, progress: Progress) -> float | None:
@@ -217,7 +218,7 @@ class FileSource(Source):
 
     @property
     def _follow(self) -> Follow | None:
-        return Follow(Path(self.path).absolute(), self.idle) if self.follow else None
+        return Follow(path_of(self.path).absolute(), self.idle) if self.follow else None
 
     def _position(self, intake: Intake, row: int, through: int) -> dict[str, int]:
         late = intake.late_until(row, through)
@@ -228,7 +229,7 @@ class FileSource(Source):
         assert self.request is not None
         saved = _saved(self.folder)
         if not self._live or self._live[0][1] != saved:
-            intake = load_intake(Path(self.folder), self.request, self._follow)
+            intake = load_intake(path_of(self.folder), self.request, self._follow)
             assert intake is not None
             self._live[:] = [(intake, saved)]
         return self._live[0][0]
@@ -274,6 +275,5 @@ def _options(text: str, where: str) -> dict[str, Any]:
 
 
 def _saved(folder: str) -> tuple[int, int, int]:
-    """By what it is seen that the intake was saved again; two saves may have the same time."""
-    found = (Path(folder) / NAME).stat()
-    return found.st_mtime_ns, found.st_ino, found.st_size
+    """By what it is seen that the intake was saved again."""
+    return stamp(path_of(folder) / NAME)

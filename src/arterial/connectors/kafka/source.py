@@ -29,6 +29,7 @@ from arterial.network.duration import Duration
 from arterial.network.keys.slots import slots
 from arterial.network.schema import Schema, Type
 from arterial.storage.place import remove
+from arterial.storage.remote import path_of
 
 MILLISECOND = 1000
 OPTIONS = (
@@ -113,7 +114,7 @@ class KafkaSource(SpooledSource):
             return
         spooler = PartitionSpooler(
             spool,
-            Path(self.folder) / REJECTS,
+            path_of(self.folder) / REJECTS,
             self._reader(),
             self.time,
             self._rules(),
@@ -153,7 +154,7 @@ class KafkaSource(SpooledSource):
         account, where = account_of(files[-1]), f"source {self.name!r}"
         said = []
         if account["rejected"]:
-            kept = Path(self.folder) / REJECTS
+            kept = path_of(self.folder) / REJECTS
             said.append(f"{where}: {account['rejected']:,} of {account['total']:,} messages were set aside, see {kept}")
         if account["lost"]:
             said.append(f"{where}: up to {account['lost']:,} message(s) were deleted before they were read (lost=skip)")

@@ -24,6 +24,7 @@ from arterial.errors import DataError, near
 from arterial.network.duration import Duration
 from arterial.network.schema import Schema
 from arterial.storage.place import remove
+from arterial.storage.remote import path_of
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class LiveSource(SpooledSource):
         place, _ = parse_place(self.place)
         spooler = Spooler(
             spool,
-            Path(self.folder) / REJECTS,
+            path_of(self.folder) / REJECTS,
             self._form(),
             self.time,
             self._rules(),
@@ -137,7 +138,7 @@ class LiveSource(SpooledSource):
         said = [f"{where}: {text}" for text in account["notes"]]
         if account["rejected"]:
             lines = account["total"] + account["cut"]
-            aside = set_aside(account["rejected"], Path(self.folder) / REJECTS, lines=lines)
+            aside = set_aside(account["rejected"], path_of(self.folder) / REJECTS, lines=lines)
             cut = f"; {account['cut']:,} of them had no end" if account["cut"] else ""
             said.append(f"{where}: {aside}{cut}")
         if account["late"]:

@@ -20,6 +20,7 @@ from arterial.errors import DataError
 from arterial.network.train import BEGIN, END
 from arterial.storage.appended import writing
 from arterial.storage.damage import damaged, read_json
+from arterial.storage.mapped import map_file
 from arterial.storage.place import make_folder, put_in_place, refresh_listing, remove, remove_drafts
 
 REMOVED = "removed.json"
@@ -167,8 +168,7 @@ def read_late(folder: Path, after: int, last: int) -> pa.Table | None:
 def account_of(file: SpoolFile) -> dict[str, Any]:
     """The account of the input up to the end of a file."""
     try:
-        with pa.memory_map(str(file.path)) as mapped:
-            account: dict[str, Any] = json.loads(pa.ipc.open_file(mapped).schema.metadata[_ACCOUNT])
+        account: dict[str, Any] = json.loads(pa.ipc.open_file(map_file(file.path)).schema.metadata[_ACCOUNT])
     except (OSError, pa.ArrowInvalid, ValueError, KeyError, TypeError) as fault:
         raise damaged(file.path, str(fault).splitlines()[0]) from None
     return account
@@ -221,8 +221,7 @@ def _listed(folder: Path, through: int, last: int | None) -> Iterable[SpoolFile]
 
 def _open(file: SpoolFile) -> pa.Table:
     try:
-        with pa.memory_map(str(file.path)) as mapped:
-            rows = pa.ipc.open_file(mapped).read_all().replace_schema_metadata(None)
+        rows = pa.ipc.open_file(map_file(file.path)).read_all().replace_schema_metadata(None)
     except (OSError, pa.ArrowInvalid) as fault:
         raise DataError(f"{file.path}: cannot be read: {str(fault).splitlines()[0]}") from None
     if rows.num_rows != file.rows + file.late:

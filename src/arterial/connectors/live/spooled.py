@@ -22,6 +22,7 @@ from arterial.network.keys.slots import pieces
 from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN, Train
 from arterial.storage.damage import read_json
+from arterial.storage.remote import path_of
 
 FOREVER = "forever"
 REJECTS = "rejects.jsonl"
@@ -102,7 +103,7 @@ class SpooledSource(Source):
 
     @property
     def _spool(self) -> Path:
-        return Path(self.folder) / "spool"
+        return path_of(self.folder) / "spool"
 
     def _frame(self, rows: pa.Table) -> pl.DataFrame:
         assert self.schema is not None

@@ -19,6 +19,7 @@ from arterial.network.box import Stream
 from arterial.network.schema import Field, Schema, Type
 from arterial.network.train import BEGIN
 from arterial.storage.place import put_in_place
+from arterial.storage.remote import stamp
 
 POINTS = "points"
 """The folder of a checkpoint in which connection points are kept."""
@@ -100,13 +101,12 @@ def write_contents(folder: Path, contents: Contents) -> None:
     put_in_place(folder / CONTENTS, json.dumps(asdict(contents), separators=(",", ":")))
 
 
-def stamp_of(folder: Path) -> tuple[int, int] | None:
+def stamp_of(folder: Path) -> tuple[int, ...] | None:
     """By what it is seen that the contents were replaced; None before the first step."""
     try:
-        found = (folder / CONTENTS).stat()
+        return stamp(folder / CONTENTS)
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_mtime_ns
 
 
 def read_point(folder: Path) -> Point | None:

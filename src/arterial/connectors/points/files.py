@@ -17,6 +17,7 @@ import polars as pl
 from arterial.connectors.points.conditions import Condition, matching, may_match
 from arterial.connectors.points.contents import Range, TableFile
 from arterial.storage.place import put_in_place
+from arterial.storage.remote import readable
 
 STEP, ROW = "@step", "@row"
 SLOT_ROWS = 1 << 40
@@ -79,7 +80,7 @@ def describe_file(path: Path, first: int, last: int, tier: int) -> tuple[TableFi
     """What the contents say of a file, and through which time its slot was complete with it."""
     import pyarrow.parquet as pq
 
-    footer = pq.read_metadata(path)
+    footer = pq.read_metadata(readable(path))
     said = json.loads(footer.metadata[_KEY])
     earliest, latest = said["times"] or (0, 0)
     ranges = {name: (least, greatest) for name, (least, greatest) in said["ranges"].items()}
@@ -116,7 +117,7 @@ def _read_file(
     import pyarrow.parquet as pq
 
     wanted = list(dict.fromkeys((*columns, time, STEP, ROW)))
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(readable(path)) as file:
         footer = file.metadata
         groups = json.loads(footer.metadata[_KEY])["groups"]
         chosen = [n for n, ranges in enumerate(groups) if _wanted(ranges, time, after, through, conditions)]

@@ -42,7 +42,7 @@ class Keeper:
     def __init__(self, folder: Path, point: Point) -> None:
         self.folder, self.point = folder, point
         self.contents = Contents()
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, ...] | None = None
         self._tidied = False
         self._thread: Thread | None = None
         self._merged: tuple[list[TableFile], TableFile] | None = None

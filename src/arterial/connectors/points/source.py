@@ -20,6 +20,7 @@ from arterial.errors import RunError, near
 from arterial.network.keys.slots import pieces
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, END, Train
+from arterial.storage.remote import path_of
 
 
 class RetentionError(RunError):
@@ -42,7 +43,7 @@ class Reading:
     tuples: int = 0
     lost: list[tuple[int, int]] = field(default_factory=list)
     """The times whose tuples were lost to the retention, from after one through another."""
-    stamp: tuple[int, int] | None = None
+    stamp: tuple[int, ...] | None = None
     contents: Contents = field(default_factory=Contents)
 
 
@@ -65,7 +66,7 @@ class PointSource(Source):
 
     def bind(self, name: str, schema: Schema, time: str, folder: Path) -> PointSource:
         """Check that the table is there, and has the columns that the network wants."""
-        own = Path(self.folder).absolute()
+        own = path_of(self.folder).absolute()
         point = open_point(own)
         for one in schema:
             if one.name not in point.schema or point.schema[one.name] is not one.type:
@@ -109,9 +110,9 @@ class PointSource(Source):
 
     def look(self) -> Contents:
         """What counts now; read again only if it has changed."""
-        stamp = stamp_of(Path(self.folder))
+        stamp = stamp_of(path_of(self.folder))
         if stamp is None or stamp != self.reading.stamp:
-            self.reading.contents = read_contents(Path(self.folder))
+            self.reading.contents = read_contents(path_of(self.folder))
             self.reading.stamp = stamp
         return self.reading.contents
 
@@ -127,7 +128,7 @@ class PointSource(Source):
             files = contents.covering(after, through)
             try:
                 read = read_files(
-                    Path(self.folder), files, self.point.time, after, through, self.columns, self.conditions
+                    path_of(self.folder), files, self.point.time, after, through, self.columns, self.conditions
                 )
             except FileNotFoundError:
                 # It no longer counts: merged with others, or too old. The contents say which.

@@ -14,6 +14,7 @@ from pathlib import Path
 from arterial.errors import RunError
 from arterial.storage.damage import read_json
 from arterial.storage.place import make_folder, put_if_absent, put_in_place
+from arterial.storage.remote import path_of
 
 RUN = "run-number"
 
@@ -28,7 +29,7 @@ class Owner:
     @property
     def exists(self) -> bool:
         """Whether its checkpoint is still there, so that the run can go on."""
-        number = Path(self.checkpoint) / RUN
+        number = path_of(self.checkpoint) / RUN
         return number.is_file() and number.read_text(errors="replace") == self.run
 
 
@@ -62,7 +63,10 @@ def owner_of(place: Path) -> Owner | None:
 def foreign(place: Path, output: str, owner: Owner | None) -> RunError:
     """What to say of a place that belongs to another run."""
     if owner is not None and owner.exists:
-        whose, then = f"the run with the checkpoint {Path(owner.checkpoint).parent}", "Go on with that checkpoint, give"
+        whose, then = (
+            f"the run with the checkpoint {path_of(owner.checkpoint).parent}",
+            "Go on with that checkpoint, give",
+        )
     else:
         whose, then = "an earlier run, which cannot go on", "Give"
     return RunError(

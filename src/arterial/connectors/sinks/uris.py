@@ -18,6 +18,7 @@ from arterial.connectors.sinks.files.growing import GrowingSink
 from arterial.connectors.sinks.files.parts import FORMATS, FileSink
 from arterial.connectors.sinks.print import PrintSink
 from arterial.errors import RunError
+from arterial.storage.remote import path_of
 
 STANDARD_OUTPUT = "-"
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,8}")
@@ -29,7 +30,7 @@ def path_sink(text: str, parts: Path) -> Sink:
     if path == STANDARD_OUTPUT:
         return PrintSink(**options(text, query, ("format",)))
     given = options(path, query, ("format", "grow", "compact", "keep"))
-    suffix = Path(path).suffix
+    suffix = path_of(path).suffix
     if "grow" in given:
         if len(given) > 1:
             raise RunError(f"{path}: a file that grows has no other options; its suffix is its format")
@@ -37,8 +38,8 @@ def path_sink(text: str, parts: Path) -> Sink:
     if (form := suffix.removeprefix(".").lower()) in FORMATS:
         if given:
             raise RunError(f"{path}: one file is made at the end of the run; format, compact and keep are for folders")
-        return FileSink(parts, form, merge=Path(path))
-    if _SUFFIX.fullmatch(suffix) and not path.endswith("/") and not Path(path).is_dir():
+        return FileSink(parts, form, merge=path_of(path))
+    if _SUFFIX.fullmatch(suffix) and not path.endswith("/") and not path_of(path).is_dir():
         raise RunError(
             f"{path}: unknown suffix {suffix!r}; expected {', '.join(f'.{one}' for one in FORMATS)}, or for a folder "
             f"{path}/"

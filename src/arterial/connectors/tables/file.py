@@ -16,6 +16,7 @@ from arterial.connectors.tables.source import TableSource, check_key
 from arterial.connectors.values import TimeOptions, from_columns, from_texts, wrong_values
 from arterial.errors import DataError
 from arterial.network.schema import Schema
+from arterial.storage.remote import path_of
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class FileTable(TableSource):
 
     def load(self, schema: Schema) -> pl.DataFrame:
         """All rows of the file."""
-        path = Path(self.path)
+        path = path_of(self.path)
         if not path.is_file():
             raise DataError(
                 f"source {self.name!r}: {path} does not exist; expected a file of CSV, JSON lines, Parquet or Arrow"
@@ -53,7 +54,7 @@ class FileTable(TableSource):
     def mark(self) -> object:
         """When it was written, and how long it is; None if there is no file."""
         try:
-            found = Path(self.path).stat()
+            found = path_of(self.path).stat()
         except OSError:
             return None
         return found.st_mtime_ns, found.st_size, found.st_ino

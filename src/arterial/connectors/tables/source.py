@@ -27,6 +27,7 @@ from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN, END, FURTHEST
 from arterial.storage.damage import read_parquet
 from arterial.storage.place import make_folder, put_in_place, remove
+from arterial.storage.remote import path_of, stamp
 
 _FIRST_MICROSECOND = -62_135_596_800_000_000
 """The beginning of the year 1, before which no timestamp is."""
@@ -193,8 +194,7 @@ class TableSource(Source):
         """The rows that were read last, if they are others than those of a version and may be taken."""
         if version > 0 and self.refresh is None:
             return None
-        found = self._latest.stat()
-        mark = (found.st_mtime_ns, found.st_size, found.st_ino)
+        mark = stamp(self._latest)
         if version > 0 and self._planned.get("mark") == mark:
             return None
         rows = read_parquet(self._latest)
@@ -203,10 +203,10 @@ class TableSource(Source):
 
     @property
     def _latest(self) -> Path:
-        return Path(self.folder) / "latest.parquet"
+        return path_of(self.folder) / "latest.parquet"
 
     def _version(self, number: int) -> Path:
-        return Path(self.folder) / f"version-{number:06d}.parquet"
+        return path_of(self.folder) / f"version-{number:06d}.parquet"
 
     def _rows(self, progress: Progress) -> pl.DataFrame:
         assert self.columns is not None

@@ -20,6 +20,7 @@ from arterial.errors import DataError, near
 from arterial.network.box import Stream
 from arterial.network.relation import DELETED, LOADED, loaded_columns
 from arterial.network.train import END, Train
+from arterial.storage.remote import SCHEMES
 
 _OPTIONS = ("table", "key", "refresh")
 
@@ -39,11 +40,11 @@ def table_from(value: Any, name: str, stream: Stream) -> Source | None:
         rows = frame_from(value, columns, f"source {name!r}").with_columns(at, pl.lit(False).alias(DELETED))
         return MemorySource([Train(rows.select(stream.schema.names), END)])
     scheme, sign, _ = str(value).partition("://")
-    if not sign:
+    if not sign or scheme.lower() in SCHEMES:
         path, _, query = str(value).partition("?")
         return _file(path, query, f"source {name!r}: {path}")
     if scheme.lower() not in TABLES:
-        known = ", ".join(f"{one}://" for one in TABLES)
+        known = ", ".join(f"{one}://" for one in (*TABLES, *SCHEMES))
         raise DataError(
             f"source {name!r}: unknown scheme {scheme!r} for a relation; expected {known}, or a path"
             + near(scheme, TABLES)

@@ -24,7 +24,7 @@ from arterial.engine.run.binding import (
     notices_of,
     plan_run,
 )
-from arterial.engine.run.checkpoint.folder import FOLDER, make_folder
+from arterial.engine.run.checkpoint.folder import FOLDER, check_for_spark, make_folder
 from arterial.engine.run.checkpoint.lock import lock_checkpoint, release
 from arterial.engine.run.checkpoint.savepoint import forget_links, link_aside
 from arterial.engine.run.control.controllers import controllers_for, cores_here
@@ -62,6 +62,7 @@ from arterial.storage.disk import durably
 from arterial.storage.epoch import check_epoch
 from arterial.storage.fail_point import fail_point
 from arterial.storage.place import remove
+from arterial.storage.remote import is_remote, spark_name
 from arterial.storage.shared_memory import MemoryFolder
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def run(
     A `temporary` checkpoint is removed at the end, unless lines or tuples were set aside there.
     """
     settings = settings or Settings()
+    check_for_spark(checkpoint)
     check_bindings(network, sources, sinks, settings.policy, settings.train_size)
     with ExitStack() as held:
         held.enter_context(durably(settings.durable))
@@ -156,7 +158,9 @@ class SparkRun(Run):
         self._settlement = Settlement(folder, self._network_of, settings.policy, settings.headroom)
         self.notices = notices_of(work.sources)
         self._held, self._known = ExitStack(), ""
-        self._spark_files = SparkFiles(self.checkpoint / "spark") if work.durable else None
+        self._spark_files = (
+            SparkFiles(self.checkpoint / "spark") if work.durable and not is_remote(self.checkpoint) else None
+        )
         self._ended = False
         for marker in (ENDED, STOPPED):
             remove(folder / marker)
@@ -178,7 +182,7 @@ class SparkRun(Run):
                     writer = writer.trigger(availableNow=True)
                 else:
                     writer = writer.trigger(processingTime=f"{round(settings.interval * 1000)} milliseconds")
-                writer = writer.option("checkpointLocation", str(folder.parent / "spark"))
+                writer = writer.option("checkpointLocation", spark_name(folder.parent / "spark"))
                 self._query = writer.foreachBatch(self._finish_step).start()
         except Exception as trouble:
             self._clear_memory()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from arterial.engine.spark.logs.damage import found_by_spark
 from arterial.errors import ArterialError, RunError
+from arterial.storage.place import put_in_place
 
 ERROR_FILE = "error.txt"
 
@@ -49,7 +50,7 @@ def as_run_error(trouble: BaseException, folder: Path) -> ArterialError:
         return RunError(base64.b64decode(found.group(1)).decode())
     kept = ""
     try:
-        (folder / ERROR_FILE).write_text(text)
+        put_in_place(folder / ERROR_FILE, text)
         kept = f" (all that Spark said: {folder / ERROR_FILE})"
     except OSError:
         pass

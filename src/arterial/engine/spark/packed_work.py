@@ -20,6 +20,7 @@ from arterial.errors import RunError
 from arterial.network.place import only_here
 from arterial.storage.epoch import check_epoch
 from arterial.storage.place import OWN, PRIVATE, make_folder, put_in_place, remove, remove_folder
+from arterial.storage.remote import path_of
 
 if TYPE_CHECKING:
     from arterial.connectors.sink import Sink
@@ -88,7 +89,7 @@ class PackedWork:
 
     def check_epoch(self) -> None:
         """Raise if another run has taken over the checkpoint."""
-        check_epoch(Path(self.folder).parent, self.run)
+        check_epoch(path_of(self.folder).parent, self.run)
 
     def sources(self) -> Mapping[str, Source]:
         """The sources, without the boxes."""
@@ -105,11 +106,11 @@ class PackedWork:
         sys.path += [entry for entry in self.path if entry not in sys.path]
 
     def _file(self, version: int) -> Path:
-        return Path(self.folder) / f"{version:04d}.pickle"
+        return path_of(self.folder) / f"{version:04d}.pickle"
 
     @property
     def _sources_file(self) -> Path:
-        return Path(self.folder) / "sources.pickle"
+        return path_of(self.folder) / "sources.pickle"
 
 
 def pickled(value: object, network: NetworkValue, sources: Mapping[str, Source], sinks: Mapping[str, Sink]) -> bytes:

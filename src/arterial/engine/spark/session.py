@@ -19,6 +19,7 @@ from arterial.engine.spark.start.gateway import Gateway, spark_home
 from arterial.engine.spark.start.java import find_java
 from arterial.errors import MachineError, RunError
 from arterial.storage.place import remove
+from arterial.storage.stores.s3 import hadoop_settings
 
 if TYPE_CHECKING:
     from pyspark.core.context import SparkContext
@@ -196,6 +197,8 @@ def _settings(cluster: Cluster | None, chosen: Mapping[str, str] | None) -> dict
         **(cluster.spark_settings() if cluster is not None else {}),
         **(chosen or {}),
     }
+    for name, value in hadoop_settings().items():
+        settings.setdefault(name, value)
     if "SPARK_DRIVER_MEMORY" not in os.environ:
         settings.setdefault("spark.driver.memory", f"{_driver_megabytes()}m")
     return settings

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from arterial.engine.spark.session import query_settings
 from arterial.errors import RunError
+from arterial.storage.remote import spark_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,7 +20,7 @@ def read_indexes(session: SparkSession, spark: Path, levels: int) -> list[tuple[
         with query_settings(session, 1):  # without them Spark looks for files of other names
             for operator in range(levels):
                 reader = session.read.format("statestore").option("operatorId", operator)
-                for row in reader.option("stateVarName", "index").load(str(spark)).collect():
+                for row in reader.option("stateVarName", "index").load(spark_name(spark)).collect():
                     found.append((operator, int(row["key"][0]), bytes(row["value"][0])))
     except Exception as trouble:
         why = (str(trouble).splitlines() or ["unknown"])[0]

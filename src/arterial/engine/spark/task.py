@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +31,7 @@ from arterial.network.train import Train
 from arterial.storage.disk import be_durable
 from arterial.storage.epoch import check_epoch
 from arterial.storage.fail_point import fail_point
+from arterial.storage.remote import path_of
 
 Row = tuple[int, bytes]
 """The integer that stands for a slot, and what goes there."""
@@ -56,7 +56,7 @@ class Step:
 
     def steered(self, work: Work) -> StepSteering:
         """What a level must know of it."""
-        return StepSteering(self.number, self.steering, self.born, Path(work.folder).parent / POINTS)
+        return StepSteering(self.number, self.steering, self.born, path_of(work.folder).parent / POINTS)
 
 
 def run_head(work: Work, step: Step, spans: Mapping[str, Span], reached: Mapping[str, Any]) -> list[Row]:
@@ -86,7 +86,7 @@ def run_slot(packed_work: PackedWork, level: int, key: int, arrived: list[bytes]
     slot = work.keys.index(key)
     to_here = [packed for packed, (to, _) in zip(arrived, addresses, strict=True) if to == level]
     mine = from_rows(to_here, work.channels, work.memory)
-    state = SlotState((work.run, level, slot), store, Path(work.folder, CHUNKS, f"{level:03d}-{slot:03d}"))
+    state = SlotState((work.run, level, slot), store, path_of(work.folder) / CHUNKS / f"{level:03d}-{slot:03d}")
     step = Step(mine[0].step, slot, min(shipment.born for shipment in mine), mine[0].steering)
     began = time.perf_counter()
     if _swept.get((level, slot)) != (work.run, work.version):
@@ -113,7 +113,7 @@ def record_batch(rows: list[Row]) -> pa.RecordBatch:
 
 def _begin(work: Work) -> None:
     """Raise if another run has taken over the checkpoint; from here on, write as this run wants it."""
-    check_epoch(Path(work.folder), work.run)
+    check_epoch(path_of(work.folder), work.run)
     be_durable(work.durable)
 
 
@@ -136,7 +136,7 @@ def _hand_on(
 ) -> list[Row]:
     """What a slot has to send: to the driver, to later levels, and what it has to say (`said`) of itself."""
     # Once more: who was cut off in the middle of a task may find that a new run has begun with other data.
-    check_epoch(Path(work.folder), work.run)
+    check_epoch(path_of(work.folder), work.run)
     rows: list[Row] = []
     receipts: dict[str, str] = {}
     for output, train in outcome.deliveries.items():
@@ -161,7 +161,7 @@ def _hand_on(
                 receipts[output] = receipt
             outcome.spend(output, writing)
             fail_point("task.delivered")
-    write_outcome(Path(work.folder), work.version, step.number, level, step.slot, outcome)
+    write_outcome(path_of(work.folder), work.version, step.number, level, step.slot, outcome)
     if outcome.rejects:
         fail_point("task.rejects-written")
     rows += _shipments(work, level, step, outcome.parcels, spans or {})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arterial.figures.steering import Tap
-from arterial.storage.place import put_in_place, remove
+from arterial.storage.place import make_folder, put_in_place, remove, remove_folder
+from arterial.storage.remote import is_remote
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +34,7 @@ _TAP = "tap.json"
 def open_tap(folder: Path, tap: Tap) -> Path:
     """Ask for the tuples of an arc, in the folder of a run; the tap's own folder."""
     own = folder / TAPS / uuid.uuid4().hex[:12]
-    own.mkdir(parents=True)
+    make_folder(own)
     put_in_place(own / _TAP, json.dumps(asdict(tap)))
     return own
 
@@ -42,13 +42,16 @@ def open_tap(folder: Path, tap: Tap) -> Path:
 def renew_tap(own: Path) -> None:
     """Say that somebody still looks; a tap that has ended meanwhile stays so."""
     with suppress(FileNotFoundError):
-        os.utime(own / _TAP)
+        if is_remote(own):
+            put_in_place(own / _TAP, (own / _TAP).read_bytes())
+        else:
+            os.utime(own / _TAP)
 
 
 def close_tap(own: Path) -> None:
     """End a tap."""
     remove(own / _TAP)
-    shutil.rmtree(own, ignore_errors=True)
+    remove_folder(own)
 
 
 def fresh_taps(folder: Path, now: float | None = None) -> dict[str, Tap]:

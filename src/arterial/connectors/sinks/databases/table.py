@@ -20,6 +20,7 @@ from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.train import BEGIN, END
 from arterial.storage.place import make_folder
+from arterial.storage.remote import path_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class TableSink(Sink):
 
     def bind(self, output: str, stream: Stream, folder: Path) -> TableSink:
         """Make the folder, and go on from what is there."""
-        own = Path(self.folder).absolute()
+        own = path_of(self.folder).absolute()
         try:
             make_folder(own)
             point = begin_point(own, output, stream, self.storage_key, self.retention)
@@ -46,7 +47,7 @@ class TableSink(Sink):
     def write(self, delivery: Delivery) -> str:
         """Write the part of a step and slot; an empty one too, since it says how far the stream is complete."""
         assert self.point is not None
-        train, path = delivery.train, Path(self.folder) / part_name(delivery.step, delivery.slot)
+        train, path = delivery.train, path_of(self.folder) / part_name(delivery.step, delivery.slot)
         tuples = numbered(train.tuples, delivery.step, delivery.slot)
         try:
             write_table_file(path, tuples, self.point.time, self.storage_key, train.through)
@@ -77,9 +78,9 @@ class TableSink(Sink):
         assert self.point is not None
         schema = self.point.schema
         while True:
-            contents = read_contents(Path(self.folder))
+            contents = read_contents(path_of(self.folder))
             try:
-                read = read_files(Path(self.folder), contents.files, self.point.time, BEGIN, END, schema.names)
+                read = read_files(path_of(self.folder), contents.files, self.point.time, BEGIN, END, schema.names)
             except FileNotFoundError:  # it no longer counts; what does is in the contents now
                 continue
             return read.tuples if read.tuples.columns else schema.empty()

@@ -7,19 +7,19 @@ that a repeated step writes again is hidden too, and removed by the next merge.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import polars as pl
 
 from arterial.network.schema import Schema
 from arterial.storage.place import put_in_place, remove
+from arterial.storage.remote import readable
 
 MERGED_AT_ONCE = 32
 """So many files of a tier become one of the next: each tuple is written again once a tier."""
@@ -48,10 +48,9 @@ class StepsFile:
 def all_files(folder: Path) -> list[StepsFile]:
     """The files that a sink has put into a folder, hidden ones too, in the order of steps and slots."""
     found = []
-    for entry in os.scandir(folder) if folder.is_dir() else ():
-        if match := _NAME.fullmatch(entry.name):
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if match := _NAME.fullmatch(path.name):
             step, slot, first, last, tier = (int(text) if text else 0 for text in match.groups())
-            path = Path(entry.path)
             found.append(StepsFile(first, 0, last, tier, path) if match[3] else StepsFile(step, slot, step, 0, path))
     return sorted(found)
 
@@ -91,7 +90,8 @@ def merge(folder: Path, suffix: str, schema: Schema, group: Sequence[StepsFile])
 def join(paths: Sequence[Path], suffix: str, schema: Schema, file: BinaryIO) -> None:
     """Write to an open file what some files hold, one after the other, without having all in memory."""
     if suffix == "parquet":
-        frames = pl.scan_parquet(list(paths)) if paths else schema.empty().lazy()
+        sources: Any = [readable(path) for path in paths]
+        frames = pl.scan_parquet(sources) if paths else schema.empty().lazy()
         frames.sink_parquet(file, compression="lz4", statistics=True)
         return
     header = schema.empty().write_csv().encode() if suffix == "csv" else b""

@@ -18,6 +18,7 @@ from arterial.network.box import Stream
 from arterial.network.schema import Schema
 from arterial.storage.appended import JOURNAL, AppendedFiles, append_to, writing
 from arterial.storage.place import make_folder
+from arterial.storage.remote import is_remote
 
 FORMATS = ("csv", "jsonl")
 
@@ -35,6 +36,8 @@ class GrowingSink(AppendedSink):
     @classmethod
     def at(cls, path: str | Path) -> GrowingSink:
         """The sink for a .csv or .jsonl file."""
+        if is_remote(path):
+            raise RunError(f"{path}: files of a store cannot grow; write a folder of parts, or leave out grow")
         path = Path(path).absolute()
         suffix = path.suffix.removeprefix(".").lower()
         if suffix not in FORMATS:

@@ -26,6 +26,7 @@ from arterial.network.box import Stream
 from arterial.network.duration import Duration
 from arterial.network.schema import Schema
 from arterial.storage.place import make_folder, put_in_place, refresh_listing, remove
+from arterial.storage.remote import is_remote, path_of, readable
 
 FORMATS = ("parquet", "csv", "jsonl")
 LISTED_SECONDS = 90.0
@@ -59,8 +60,8 @@ class FileSink(Sink):
             seconds_of(self.keep, f"output {output!r}")
             if self.merge:
                 raise RunError(f"output {output!r}: one file is made of all parts, so none may go; leave out keep")
-        own = Path(self.folder).absolute()
-        merged = self.merge if isinstance(self.merge, bool) else Path(self.merge).absolute()
+        own = path_of(self.folder).absolute()
+        merged = self.merge if isinstance(self.merge, bool) else path_of(self.merge).absolute()
         for needed in (own.parent,) if isinstance(merged, bool) else (own.parent, merged.parent):
             _make_folder(needed, output)
         parts = part_files(own)
@@ -78,7 +79,7 @@ class FileSink(Sink):
         if not len(delivery.train):
             return None
         name = part_name(delivery, self.format)
-        put_tuples(Path(self.folder) / name, delivery.train.tuples, self.format)
+        put_tuples(path_of(self.folder) / name, delivery.train.tuples, self.format)
         return name
 
     def receive(self, step: int, receipt: str) -> None:
@@ -90,24 +91,24 @@ class FileSink(Sink):
         if self.compact:
             assert self.schema is not None
             self._until_listed()
-            with _writing(Path(self.folder)):
-                compact(Path(self.folder), self.format, self.schema, step)
+            with _writing(path_of(self.folder)):
+                compact(path_of(self.folder), self.format, self.schema, step)
         if self.keep is not None:
-            with _writing(Path(self.folder)):
-                remove_old(Path(self.folder), seconds_of(self.keep, str(self.folder)), step)
+            with _writing(path_of(self.folder)):
+                remove_old(path_of(self.folder), seconds_of(self.keep, str(self.folder)), step)
 
     def finish(self) -> None:
         """Merge the parts, if that is wanted."""
         if self.merge:
             assert self.schema is not None
             self._until_listed()
-            schema, paths = self.schema, [file.path for file in visible_files(Path(self.folder))]
+            schema, paths = self.schema, [file.path for file in visible_files(path_of(self.folder))]
             with _writing(self._merged):
                 put_in_place(self._merged, lambda file: join(paths, self.format, schema, file))
 
     def start_over(self) -> None:
         """Remove the parts, and the file that they were merged into."""
-        for part in part_files(Path(self.folder)):
+        for part in part_files(path_of(self.folder)):
             remove(part)
         if self.merge:
             remove(self._merged)
@@ -115,7 +116,7 @@ class FileSink(Sink):
     def read(self) -> pl.DataFrame:
         """All tuples that were written so far."""
         assert self.schema is not None
-        folder = Path(self.folder)
+        folder = path_of(self.folder)
         if self.merge and not folder.exists():
             return _read_file(self._merged, self.format, self.schema)
         return read_parts(folder, self.format, self.schema)
@@ -123,21 +124,21 @@ class FileSink(Sink):
     def _until_listed(self) -> None:
         """Wait until the folder lists what tasks wrote; over a network a listing may be a minute old."""
         until = time.monotonic() + LISTED_SECONDS
-        while missing := {*self.received} - {path.name for path in Path(self.folder).iterdir()}:
+        while missing := {*self.received} - {path.name for path in path_of(self.folder).iterdir()}:
             if time.monotonic() > until:
                 raise RunError(
                     f"{self.folder}: a worker wrote {min(missing)}, but the driver does not see it there. The folder "
                     "must be the same on all machines. Nothing is lost: fix that, then start again with the same "
                     "checkpoint."
                 )
-            refresh_listing(Path(self.folder))
+            refresh_listing(path_of(self.folder))
             time.sleep(0.2)
         self.received.clear()
 
     @property
     def _merged(self) -> Path:
-        folder = Path(self.folder)
-        return folder.with_name(f"{folder.name}.{self.format}") if isinstance(self.merge, bool) else Path(self.merge)
+        folder = path_of(self.folder)
+        return folder.with_name(f"{folder.name}.{self.format}") if isinstance(self.merge, bool) else path_of(self.merge)
 
 
 def part_name(delivery: Delivery, suffix: str) -> str:
@@ -189,15 +190,16 @@ def _make_folder(path: Path, output: str) -> None:
     try:
         make_folder(path)
     except OSError as trouble:
-        raise RunError(f"output {output!r}: cannot make the folder {path}: {trouble.strerror}") from None
-    if not os.access(path, os.W_OK):
+        raise RunError(f"output {output!r}: cannot make the folder {path}: {trouble.strerror or trouble}") from None
+    if not is_remote(path) and not os.access(path, os.W_OK):
         raise RunError(f"output {output!r}: no permission to write to {path}")
 
 
 def _read_file(path: Path, suffix: str, schema: Schema) -> pl.DataFrame:
     if suffix == "jsonl":
         return read_json_lines(path, schema)
-    return pl.read_csv(path, schema=schema.polars()) if suffix == "csv" else pl.read_parquet(path)
+    source = readable(path)
+    return pl.read_csv(source, schema=schema.polars()) if suffix == "csv" else pl.read_parquet(source)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from pathlib import Path
 from arterial.errors import RunError
 from arterial.storage.place import OWN, put_in_place, remove
 from arterial.storage.place import make_folder as make_path
+from arterial.storage.remote import SCHEMES, is_remote, path_of
 
 FOLDER = "arterial"
 STARTING_OVER = ".starting-over"
@@ -22,7 +23,7 @@ STARTING_OVER = ".starting-over"
 def make_folder(checkpoint: str | Path) -> Path:
     """The run's own folder in its checkpoint."""
     check_path(checkpoint)
-    folder = Path(checkpoint).absolute() / FOLDER
+    folder = path_of(checkpoint).absolute() / FOLDER
     if (folder.parent / STARTING_OVER).exists():
         raise RunError(
             f"{checkpoint}: --force was interrupted while it removed what an earlier run left there, or in the "
@@ -36,24 +37,35 @@ def make_folder(checkpoint: str | Path) -> Path:
         remove(probe)
     except OSError as trouble:
         raise RunError(
-            f"cannot keep a checkpoint in {checkpoint}: {trouble.strerror}. Give a folder that can be written to."
+            f"cannot keep a checkpoint in {checkpoint}: {trouble.strerror or trouble}. Give a folder that can be "
+            "written to."
         ) from None
     return folder
 
 
 def check_path(checkpoint: str | Path) -> None:
-    """Raise if it is a URI: as a path it would silently be a folder named after the scheme."""
-    if re.match(r"[a-z][a-z0-9+.-]+:/", str(checkpoint), re.IGNORECASE):
+    """Raise if it is a URI of no store that we know: it would silently be a folder named after the scheme."""
+    if not is_remote(checkpoint) and re.match(r"[a-z][a-z0-9+.-]+:/", str(checkpoint), re.IGNORECASE):
         raise RunError(
             f"cannot keep a checkpoint in {checkpoint}: it looks like a URI, and a checkpoint is a folder of this "
-            "machine, or one that is mounted here. Give its path."
+            f"machine, one that is mounted here, or {', '.join(f'{one}://' for one in SCHEMES)}. Give its path."
+        )
+
+
+def check_for_spark(checkpoint: str | Path) -> None:
+    """Raise if a run on Spark cannot have its checkpoint there."""
+    check_path(checkpoint)
+    if is_remote(checkpoint):
+        raise RunError(
+            f"cannot keep a checkpoint in {checkpoint}: Spark's own part of it was not tried on S3 and HDFS. Give "
+            "--checkpoint with a folder that all machines see; inputs and outputs may be there"
         )
 
 
 @contextmanager
 def checkpoint_or_temporary(checkpoint: str | Path | None) -> Iterator[Path]:
     """The checkpoint, or a new temporary folder, which is removed if the run cannot be started."""
-    folder = Path(checkpoint or tempfile.mkdtemp(prefix="arterial-run-"))
+    folder = path_of(checkpoint or tempfile.mkdtemp(prefix="arterial-run-"))
     try:
         yield folder
     except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import socket
 import time
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import IO
 
 from arterial.errors import RunError
+from arterial.storage.place import put_in_place
+from arterial.storage.remote import RemotePath
 
 LOCK_FILE = "lock"
 PATIENCE = 20.0
@@ -26,7 +29,7 @@ NOT_DURABLE = (
 
 def lock_checkpoint(folder: Path) -> IO[str]:
     """Take the lock, or refuse because another run has it. Closing the file gives it back."""
-    lock = (folder / LOCK_FILE).open("a+", errors="replace")
+    lock = _open(folder / LOCK_FILE)
     if not _take(lock):
         owner = _owner(lock)
         on = f" on {owner[4]}" if _elsewhere(owner) else ""
@@ -43,8 +46,42 @@ def lock_checkpoint(folder: Path) -> IO[str]:
     return lock
 
 
+class StoreLock(io.StringIO):
+    """A store has no locks. Who has the checkpoint is only noted there, and the epoch sees to it that one goes on."""
+
+    def __init__(self, path: RemotePath) -> None:
+        super().__init__(path.read_text() if path.exists() else "")
+        self._path = path
+
+    def flush(self) -> None:
+        """Put the note in place."""
+        put_in_place(self._path, self.getvalue())
+
+
+def _open(path: Path) -> IO[str]:
+    return StoreLock(path) if isinstance(path, RemotePath) else path.open("a+", errors="replace")
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a run has the lock: in a store, whether one noted that it has it, and its process is not gone."""
+    if isinstance(path, RemotePath):
+        with StoreLock(path) as lock:
+            owner = _owner(lock)
+        return bool(owner) and (_elsewhere(owner) or Path(f"/proc/{owner[0]}").exists())
+    try:
+        with path.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
 def _take(lock: IO[str]) -> bool:
     """Take it; who only looks whether it is taken (`arterial status`) holds it for an instant."""
+    if isinstance(lock, StoreLock):
+        return True
     for attempt in range(_ATTEMPTS):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,7 +100,8 @@ def note_owner(lock: IO[str], spark: int | None, *, durable: bool = False) -> No
     lock.write(f"{os.getpid()} {spark or 0} {machine_start() or '-'} {kept} {socket.gethostname()}\n")
     lock.flush()
     # Without this a start of the machine that cuts the run off would not be noticed.
-    os.fsync(lock.fileno())
+    if not isinstance(lock, StoreLock):
+        os.fsync(lock.fileno())
 
 
 def release(lock: IO[str]) -> None:
@@ -71,6 +109,7 @@ def release(lock: IO[str]) -> None:
     with suppress(OSError):  # a full disk, say
         lock.seek(0)
         lock.truncate()
+        lock.flush()
         lock.close()
 
 
@@ -81,6 +120,8 @@ def cut_off(lock: IO[str]) -> bool | None:
     after a power cut; that changes nothing where there was none.
     """
     owner = _owner(lock)
+    if isinstance(lock, StoreLock):
+        return None
     if len(owner) < 3 or owner[2] == (machine_start() or "-"):
         return None
     durable = owner[3:4] == ["durable"]

@@ -23,6 +23,7 @@ from arterial.engine.steering.offsets import BEGIN_FILE
 from arterial.errors import RunError
 from arterial.network.state import Chunk
 from arterial.storage.place import PRIVATE, make_folder, put_in_place, remove, remove_folder, rename
+from arterial.storage.remote import renames_folders
 
 RESCALED, READY = "rescaled", "ready"
 
@@ -33,6 +34,11 @@ Indexes = Callable[[int], Sequence[tuple[int, int, bytes]]]
 def rescale(folder: Path, plan: Plan, owners: Mapping[str, str], before: int, indexes: Indexes) -> None:
     """Let the run of a checkpoint go on with the shards of a plan; `before` is the number that it has."""
     spark, draft = folder.parent / "spark", folder / RESCALED
+    if not renames_folders(folder):
+        raise RunError(
+            f"{folder.parent}: the number of shards cannot change on S3, where no folder can be put in place in one "
+            f"moment. Go on with --shards {before}, or copy the stopped run to a file system"
+        )
     begin = _last_offset(spark, before) or _first_offset(folder)
     remove_folder(draft)
     make_folder(draft)

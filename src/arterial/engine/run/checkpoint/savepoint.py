@@ -28,6 +28,7 @@ from arterial.storage.appended import JOURNAL
 from arterial.storage.disk import durably, sync
 from arterial.storage.epoch import EPOCH_FILE
 from arterial.storage.place import draft_folder, make_folder, put_in_place, remove_folder, rename
+from arterial.storage.remote import is_remote
 from arterial.version import __version__
 
 SAVEPOINT_FILE = "savepoint.json"
@@ -65,6 +66,11 @@ def take_savepoint(checkpoint: Path, to: Path, seconds: float = 60.0) -> Savepoi
 
     `checkpoint` is as `find_checkpoint` gives it; `seconds` is how long to wait for the run.
     """
+    if is_remote(checkpoint) or is_remote(to):
+        raise RunError(
+            f"{checkpoint}: a savepoint needs links, which a store has not; stop the run and copy the folder with the "
+            "store's own tools"
+        )
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise RunError(f"{to}: is there already; give a new folder for the savepoint")
     if to.absolute().is_relative_to(checkpoint.absolute()):

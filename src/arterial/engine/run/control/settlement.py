@@ -28,6 +28,7 @@ from arterial.network.train import END, Train
 from arterial.storage.damage import read_parquet
 from arterial.storage.fail_point import fail_point
 from arterial.storage.place import OWN, make_folder, remove
+from arterial.storage.remote import readable
 
 SETTLED = "settled"
 """The folder in a checkpoint with the answers that came late, by output."""
@@ -82,7 +83,7 @@ def count_overflow(checkpoint: Path) -> tuple[int, dict[str, int]]:
 
 def _rows(path: Path) -> int:
     try:
-        return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+        return int(pl.scan_parquet(readable(path)).select(pl.len()).collect().item())
     except FileNotFoundError:  # settled in the meantime
         return 0
 

@@ -7,7 +7,6 @@ run. A run whose process was killed cannot say so: its lock, which is gone with 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import time
@@ -19,11 +18,12 @@ from typing import Any
 
 from arterial.engine.plan.plan import Plan
 from arterial.engine.run.checkpoint.folder import FOLDER
-from arterial.engine.run.checkpoint.lock import LOCK_FILE
+from arterial.engine.run.checkpoint.lock import LOCK_FILE, is_locked
 from arterial.engine.run.states import PAUSED, RUNNING, STATES, STOPPED
 from arterial.errors import RunError
 from arterial.figures.step import StepFigures
 from arterial.storage.place import put_in_place
+from arterial.storage.remote import path_of
 
 STATUS_FILE = "status.json"
 
@@ -153,7 +153,7 @@ def read_status(checkpoint: Path, name: str = STATUS_FILE) -> Status | None:
     if not path.exists():
         return None
     status = _read(path)
-    if status.is_active and not _is_locked(checkpoint / FOLDER / LOCK_FILE):
+    if status.is_active and not is_locked(checkpoint / FOLDER / LOCK_FILE):
         time.sleep(0.05)  # it may have come to its end between the two looks
         status = _read(path)
         if status.is_active:
@@ -164,6 +164,7 @@ def read_status(checkpoint: Path, name: str = STATUS_FILE) -> Status | None:
 
 def find_checkpoint(folder: Path) -> Path:
     """The checkpoint in a folder that a user names: the checkpoint itself, or the output folder of a run."""
+    folder = path_of(folder)
     for place in _PLACES:
         if (folder / place / STATUS_FILE).exists() and (folder / place / FOLDER).is_dir():
             return folder / place if place != "." else folder
@@ -190,14 +191,3 @@ def _read(path: Path) -> Status:
             "goes on where it was, and only its counts of tuples begin again."
         ) from None
     return status
-
-
-def _is_locked(lock: Path) -> bool:
-    try:
-        with lock.open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False

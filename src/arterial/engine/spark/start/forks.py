@@ -172,8 +172,9 @@ def _become(streams: list[int], environment: dict[str, str], folder: str) -> Non
 
 def _run(arguments: list[str]) -> None:
     """What `python -m MODULE …` does, in a process that has most of it loaded."""
-    option, module, *others = arguments
-    assert option == "-m", f"asked for {arguments}, which Spark does not"
+    if arguments[:1] != ["-m"]:  # Spark asks for the version of Python with some settings
+        os.execv(sys.executable, [sys.executable, *arguments])
+    _, module, *others = arguments
     sys.argv = [module, *others]
     if module in _DAEMONS:
         from arterial.engine.spark.start import daemon

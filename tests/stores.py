@@ -1,0 +1,121 @@
+"""Real stores for the tests, on loopback: HDFS by Hadoop's minicluster, S3 by moto's server. Stopped in the end.
+
+`make stores` fetches them (tools/hadoop/pom.xml and the extra `stores`); without them their tests are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from arterial.storage.remote import path_of
+
+JARS = Path(sys.prefix) / ".hadoop" / "jars"
+KEY = {"AWS_ACCESS_KEY_ID": "tester", "AWS_SECRET_ACCESS_KEY": "not-for-logs-4713", "AWS_REGION": "us-east-1"}
+_NOT_FOR_SPARK = ("hadoop-client", "netty-", "slf4j", "snappy", "junit", "mockito", "byte-buddy", "commons-")
+_SECONDS = 90.0
+
+
+@dataclass(frozen=True)
+class RunningStore:
+    """A store that answers, and what a process needs in its environment to use it."""
+
+    address: str
+    """Where its files are: a scheme with a bucket, or with a host."""
+    environment: dict[str, str] = field(default_factory=dict)
+    spark: tuple[str, ...] = ()
+    """What `arterial run` must be told so that Spark can use it too."""
+
+    def folder(self) -> Path:
+        """A folder that no other test uses."""
+        return path_of(f"{self.address}/{uuid.uuid4().hex[:8]}")
+
+
+@contextmanager
+def running_s3() -> Iterator[RunningStore]:
+    """moto's server, with one bucket; this process uses it too."""
+    program = Path(sys.prefix, "bin", "moto_server")
+    if not program.exists():
+        pytest.skip("moto's server is not installed: make stores")
+    port = _free_port()
+    address = f"http://127.0.0.1:{port}"
+    server = subprocess.Popen(
+        [program, "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        _wait_for(port, server)
+        urllib.request.urlopen(urllib.request.Request(f"{address}/city", method="PUT")).close()
+        needed = {**KEY, "AWS_ENDPOINT_URL": address}
+        jars = [str(jar) for jar in JARS.glob("*.jar") if not jar.name.startswith(_NOT_FOR_SPARK)]
+        with pytest.MonkeyPatch.context() as environment:
+            for name, value in needed.items():
+                environment.setenv(name, value)
+            spark = ("--spark-conf", f"spark.jars={','.join(jars)}") if jars else ()
+            yield RunningStore("s3://city", needed, spark)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@contextmanager
+def running_hdfs() -> Iterator[RunningStore]:
+    """A name node and a data node in one Java."""
+    java = shutil.which("java")
+    if java is None or not JARS.is_dir():
+        pytest.skip("Hadoop's minicluster, or Java, is not here: make stores")
+    with tempfile.TemporaryDirectory(prefix="arterial-hdfs-") as folder:
+        details = Path(folder, "details.json")
+        command = [java, "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        command += [f"-Dtest.build.data={folder}", "-cp", f"{JARS}/*", "org.apache.hadoop.test.MiniDFSClusterManager"]
+        command += ["-datanodes", "1", "-format", "-writeDetails", str(details)]
+        server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            until = time.monotonic() + _SECONDS
+            while not details.exists() or not details.read_text().endswith("}"):
+                _still_starting(server, until)
+                time.sleep(0.2)
+            port = int(json.loads(details.read_text())["namenode_port"])
+            yield RunningStore(f"hdfs://127.0.0.1:{port}")
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + _SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except OSError:
+            _still_starting(server, until)
+            time.sleep(0.1)
+
+
+def _still_starting(server: subprocess.Popen[bytes], until: float) -> None:
+    assert server.poll() is None, "the store ended while it started"
+    assert time.monotonic() < until, f"the store did not start within {_SECONDS:g} s"
+
+
+def environment_of(store: RunningStore) -> dict[str, str]:
+    """The environment of a process that uses a store."""
+    return {**os.environ, **store.environment}
