@@ -77,8 +77,7 @@ def test_measured_now(folder: Path) -> None:
 @pytest.mark.thorough
 def test_a_replay(folder: Path) -> None:
     """Twenty thousand seconds of data in about two."""
-    sample = f"reports={folder}/reports.parquet"
-    words = ("check", f"{folder}/roads.py", "--replay", "-s", sample, "--local", "--speed", "10000")
+    words = ("check", f"{folder}/roads.py", "--replay", f"{folder}/reports.parquet", "--local", "--speed", "10000")
     found = invoke(*words)
     assert found.exit_code == 0, found.output
     assert "output alerts: delay p99" in found.output
@@ -86,6 +85,28 @@ def test_a_replay(folder: Path) -> None:
     said = json.loads(invoke(*words, "--seconds", "1", "--json").output)
     assert said["kept_up"]
     assert said["rates"]["reports"] > 10_000
+
+
+@pytest.mark.thorough
+def test_a_replay_of_a_run(folder: Path, tmp_path: Path) -> None:
+    """The run knows its network and what it read."""
+    sample = f"reports={folder}/reports.parquet"
+    ran = invoke("run", f"{folder}/roads.py:net", "-s", sample, "--out", f"{tmp_path}/ran", "--local")
+    assert ran.exit_code == 0, ran.output
+    words = ("--local", "--speed", "10000", "--seconds", "1", "--json")
+    assert json.loads(invoke("check", "--replay", f"{tmp_path}/ran", *words).output)["rates"]["reports"] > 10_000
+    other = invoke("check", "--replay", f"{tmp_path}/ran", "-s", sample, *words)
+    assert json.loads(other.output)["rates"]["reports"] > 10_000
+    (tmp_path / "inputs").mkdir()
+    (tmp_path / "inputs" / "reports.parquet").hardlink_to(folder / "reports.parquet")
+    by_name = invoke("check", f"{folder}/roads.py", "--replay", f"{tmp_path}/inputs", *words)
+    assert json.loads(by_name.output)["rates"]["reports"] > 10_000
+    found = invoke("check", "--replay", f"{folder}/out")
+    with pytest.raises(ArterialError, match="it does not say what its sources read"):
+        raise found.exception
+    found = invoke("check", "--replay", f"{tmp_path}/inputs")
+    with pytest.raises(ArterialError, match="no run is there; say which network these inputs are for"):
+        raise found.exception
 
 
 @pytest.mark.parametrize(
@@ -98,9 +119,9 @@ def test_a_replay(folder: Path) -> None:
         (["-r", "reports=5"], "either --figures DIR"),
         (["-r", "reports=5", "--figures", "x", "--measure"], "either --figures DIR"),
         (["-r", "reports=5", "--figures", "/nowhere"], "no run is there"),
-        (["--replay", "-r", "reports=5"], "leave out --rate"),
-        (["--replay", "--speed", "0"], "numbers above 0"),
-        (["--replay"], "give --source reports=PATH"),
+        (["--replay", "x", "-r", "reports=5"], "leave out --rate"),
+        (["--replay", "x", "--speed", "0"], "numbers above 0"),
+        (["--replay", "/nowhere"], "it is not there; expected the folder of a run"),
         (["-r", "reports=5", "--figures", "x", "--headroom", "3"], "a share above 0, up to 1"),
     ],
 )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
-from arterial import Box, Delay, FileSource, MemorySink, Network, NetworkValue, QoS, Settings, State, Stream, Train
+from arterial import Delay, FileSource, MemorySink, Network, NetworkValue, QoS, Settings
 from arterial.engine.run.local import run_locally
 from arterial.engine.run.run import run
 from arterial.figures.step import StepFigures
 from arterial.figures.steps_file import read_steps
-from arterial.network.box import ALL_PORTS, IN, OUT
 from arterial.service.shedding.overload import late
+from tests.service.networks import Slow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,24 +22,6 @@ if TYPE_CHECKING:
 BURST = range(6, 18)
 RATE, MORE = 200, 1600
 SECONDS = 34
-
-
-@dataclass(frozen=True)
-class Slow(Box):
-    """Passes every tuple on, and takes its time."""
-
-    seconds: float = 1e-3
-    kind: ClassVar[str] = "test.slow"
-    stateless: ClassVar[bool] = True
-    passes: ClassVar[bool] = True
-    thinnable: ClassVar[frozenset[str]] = ALL_PORTS
-
-    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
-        return {OUT: inputs[IN]}
-
-    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
-        time.sleep(self.seconds * len(trains[IN]))
-        return {OUT: trains[IN]}
 
 
 def network(seconds: float, delay: Delay) -> NetworkValue:

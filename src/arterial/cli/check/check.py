@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    network: str = typer.Argument(help=NETWORK_HELP),
+    network: str = typer.Argument("", help=NETWORK_HELP + " Not needed with --replay of a run.", show_default=False),
     rate: list[str] = typer.Option(
         [], "--rate", "-r", help="NAME=TUPLES: tuples a second of a source, such as reports=50000. Repeatable."
     ),
@@ -32,10 +32,17 @@ def check(
         False, "--measure", help="Measure costs now: run the network on the files given as --source."
     ),
     source: list[str] = typer.Option(
-        [], "--source", "-s", help="NAME=PATH: for --measure, a sample of what a source reads. Repeatable."
+        [],
+        "--source",
+        "-s",
+        help="NAME=PATH: for --measure, a sample of what a source reads; for --replay, what it reads instead. "
+        "Repeatable.",
     ),
-    replay: bool = typer.Option(
-        False, "--replay", help="Prove it: run the network on the recorded inputs given as --source, at --speed."
+    replay: Path | None = typer.Option(
+        None,
+        "--replay",
+        help="Prove it: read a recorded input again, at --speed. The folder of a run, which knows its network and its "
+        "files; or a file, a connection point's folder, or a folder with one of these for each source, by its name.",
     ),
     speed: float = typer.Option(1.0, "--speed", help="For --replay: how many times faster than it was recorded."),
     seconds: float = typer.Option(60.0, "--seconds", help="For --replay: for how long, at most."),
@@ -53,18 +60,22 @@ def check(
     and every output stays in its good zone, 1 if not.
 
     Examples: arterial check examples/speeding.py:net --rate reports=50000 --figures out
-    arterial check examples/speeding.py:net --replay --source reports=reports.parquet --speed 4
+    arterial check --replay out --speed 4
     """
     from arterial.engine.run.control.controllers import cores_here
     from arterial.figures.window import Window
     from arterial.service.analysis import analyse
 
-    value = load_network(network)
-    if replay:
+    if replay is not None:
         if rate or figures or measure:
             raise RunError("--replay takes rates and costs as they come; leave out --rate, --figures and --measure")
-        _replay(value, source, speed, seconds, train_size, local=local, as_json=as_json)
+        _replay(network, replay, source, speed, seconds, train_size, local=local, as_json=as_json)
         return
+    if not network:
+        raise RunError(
+            "which network? Give its place, FILE.py:NAME or MODULE:NAME; only --replay of a run knows its own"
+        )
+    value = load_network(network)
     rates = rates_of(value, rate)
     if not 0 < headroom <= 1:
         raise RunError(f"--headroom {headroom}: expected a share above 0, up to 1")
@@ -85,7 +96,8 @@ def check(
 
 
 def _replay(
-    network: NetworkValue,
+    network: str,
+    path: Path,
     given: list[str],
     speed: float,
     seconds: float,
@@ -94,11 +106,12 @@ def _replay(
     local: bool,
     as_json: bool,
 ) -> None:
-    from arterial.cli.check.replay import replay, say
+    from arterial.cli.check.replay import recording, replay, say
 
     if not (0 < speed < math.inf and seconds > 0):
         raise RunError(f"--speed {speed:g}, --seconds {seconds:g}: expected numbers above 0")
-    found = replay(network, given, speed, seconds, train_size, local=local)
+    value, sources = recording(load_network(network) if network else None, path, given, speed)
+    found = replay(value, sources, seconds, train_size, local=local)
     if as_json:
         typer.echo(json.dumps(found.as_data(), indent=2))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,6 +13,7 @@ import typer
 from arterial.errors import RunError
 
 if TYPE_CHECKING:
+    from arterial.connectors.source import Source
     from arterial.engine.run.life import Run
     from arterial.figures.step import StepFigures
     from arterial.network.network import NetworkValue
@@ -52,11 +54,93 @@ class Replayed:
         return {"rates": self.rates, "waited": self.waited, "outputs": outputs, "kept_up": self.kept_up}
 
 
-def replay(
-    network: NetworkValue, given: list[str], speed: float, seconds: float, train_size: int, *, local: bool
-) -> Replayed:
-    """Run a network on recorded inputs at a speed, for so many seconds at most."""
+def recording(
+    network: NetworkValue | None, path: Path, given: list[str], speed: float
+) -> tuple[NetworkValue, dict[str, Source]]:
+    """The network, and its sources at a speed: those of the run in a folder, or the recorded inputs there."""
+    from dataclasses import replace as changed
+
+    from arterial.causes.recorded import recorded
+    from arterial.causes.replay import readable_again
+    from arterial.cli.parts.network import load_network
     from arterial.cli.run import sources_of
+    from arterial.connectors.files.source import FileSource
+    from arterial.service.scheduling import sources_of as names_of
+
+    named = {text.partition("=")[0] for text in given}
+    if _is_a_run(path):
+        ran, known, _ = recorded(path, load_network)
+        network = network or ran
+        again = {name: readable_again(name, one) for name, one in known.items() if name not in named}
+        sources: dict[str, Source] = {
+            name: changed(one, speed=speed) if isinstance(one, FileSource) else one for name, one in again.items()
+        }
+        for name in names_of(network):
+            if name not in sources and name not in named:
+                readable_again(name, None)  # says what to do
+        others = [box for box in sources if box not in names_of(network)]
+        if others:
+            raise RunError(f"--replay {path}: it is the run of another network, with a source {others[0]!r}")
+        if not named:
+            return network, sources
+        return network, {**sources, **_some(network, given, speed)}
+    if network is None:
+        raise RunError(f"--replay {path}: no run is there; say which network these inputs are for: FILE.py:NAME")
+    if not path.exists():
+        raise RunError(f"--replay {path}: it is not there; expected the folder of a run, or recorded inputs")
+    wanted = [name for name in names_of(network) if name not in named]
+    found = [f"{name}={_input(path, name, alone=len(wanted) == 1)}" for name in wanted]
+    return network, sources_of(network, [*found, *given], speed=speed)
+
+
+def _some(network: NetworkValue, given: list[str], speed: float) -> dict[str, Source]:
+    """The sources that are given in words, of a network that may have others."""
+    from dataclasses import replace as changed
+
+    from arterial.connectors.files.source import FileSource
+    from arterial.connectors.uri import source_from
+    from arterial.engine.run.binding import first_port
+
+    found = {}
+    for name, _, where in (text.partition("=") for text in given):
+        source = source_from(where, name, network.streams[first_port(network, name)])
+        found[name] = changed(source, speed=speed) if isinstance(source, FileSource) else source
+    return found
+
+
+def _is_a_run(path: Path) -> bool:
+    from arterial.causes.local_record import RECORD
+    from arterial.engine.run.figures.status import find_checkpoint
+
+    if (path / RECORD).exists():
+        return True
+    try:
+        find_checkpoint(path)
+    except RunError:
+        return False
+    return True
+
+
+def _input(path: Path, source: str, *, alone: bool) -> Path:
+    """The recorded input of a source: the path itself, or what has the source's name there."""
+    from arterial.connectors.points.contents import POINT
+
+    if path.is_dir() and not (path / POINT).exists():
+        found = sorted(one for one in path.iterdir() if source in (one.name, one.name.partition(".")[0]))
+        if len(found) == 1:
+            return found[0]
+        if not alone or found:
+            there = ", ".join(one.name for one in found) or "nothing"
+            raise RunError(
+                f"--replay {path}: expected one file or folder {source}.* for the source {source!r}; {there}"
+            )
+    return path
+
+
+def replay(
+    network: NetworkValue, sources: dict[str, Source], seconds: float, train_size: int, *, local: bool
+) -> Replayed:
+    """Run a network on recorded inputs, for so many seconds at most."""
     from arterial.connectors.sinks.memory import MemorySink
     from arterial.engine.run.local import run_locally
     from arterial.engine.run.run import run as start
@@ -65,7 +149,6 @@ def replay(
     from arterial.face.bindings import output_names
     from arterial.figures.steps_file import read_steps
 
-    sources = sources_of(network, given, speed=speed)
     sinks = {name: MemorySink() for name in output_names(network)}
     settings = Settings(train_size=train_size, schedule="trains")
     session = None if local else spark_session(f"arterial check {network.name}")

@@ -1,0 +1,114 @@
+"""Train scheduling by the real clock: the length that a run finds by itself against fixed ones, on both hosts.
+
+At a fifth of what can be done the p99 of the delays counts, at as much as can be read the throughput.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from arterial import Delay, FileSource, Network, NetworkValue, Settings
+from arterial.engine.run.life import Run
+from arterial.engine.run.local import run_locally
+from arterial.engine.run.run import run
+from arterial.engine.spark.session import spark_session
+from arterial.figures.step import StepFigures
+from arterial.figures.steps_file import read_steps
+from arterial.figures.window import Window, percentile
+from benchmarks.figure import Figure
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHARDS = 2
+TUPLES = 6_000_000
+LOW, SECONDS, WARM = 0.2, 10, 3
+FIXED = (2_000, 20_000, 100_000, 500_000)
+MOST = 500_000
+"""The longest train that a run may choose."""
+
+
+def measure() -> list[Figure]:
+    """Both hosts."""
+    with tempfile.TemporaryDirectory(prefix="arterial-bench-") as scratch:
+        folder = Path(scratch)
+        figures = _compared("in process", folder, None)
+        spark = spark_session("bench scheduling", master=f"local[{SHARDS}]")
+        try:
+            return figures + _compared("on Spark", folder, spark)
+        finally:
+            spark.stop()
+
+
+def _compared(host: str, folder: Path, spark: SparkSession | None) -> list[Figure]:
+    _write(folder / "all.parquet", TUPLES, 1e6)
+    _steps(folder, "all", MOST, spark)  # compiles
+    high = {size: _throughput(_steps(folder, "all", size, spark)) for size in (None, *FIXED[1:])}
+    best = max(size for size in FIXED if size in high and high[size] == max(high[s] for s in FIXED[1:]))
+    rate = LOW * high[best]
+    _write(folder / "some.parquet", int(rate * SECONDS), rate)
+    low = {size: _p99(_steps(folder, "some", size, spark)) for size in (None, *FIXED)}
+    quickest = min(FIXED, key=lambda size: low[size])
+    return [
+        Figure(
+            f"scheduling {host}: p99 at {LOW:g} of the load, against the best fixed length", low[None] / low[quickest],
+            "times", at_most=1.3, remark=f"{low[None]:.3f} s against {low[quickest]:.3f} s with {quickest:,}",
+        ),
+        Figure(
+            f"scheduling {host}: throughput, against the best fixed length", high[None] / high[best], "times",
+            at_least=0.9, remark=f"{high[None]:,.0f} tuples/s against {high[best]:,.0f} with {best:,}",
+        ),
+    ]  # fmt: skip
+
+
+def _network() -> NetworkValue:
+    net = Network("trains")
+    s = net.source("s", {"time": "timestamp", "key": "int32", "speed": "float64"})
+    fast = s.map("metric", kmh="speed * 1.6").filter("fast", "kmh > 60")
+    fast.group_by("key").tumble("per_second", every="1 second", n="count(*)", mean="avg(kmh)").output("means")
+    fast.filter("very_fast", "kmh > 150").output("alerts", qos=Delay(2, 10))
+    return net.value
+
+
+def _write(path: Path, tuples: int, rate: float) -> None:
+    generator = np.random.default_rng(7)
+    frame = pl.DataFrame(
+        {
+            "time": (np.arange(tuples) * (1e6 / rate)).astype(np.int64),
+            "key": generator.integers(0, 1_000, tuples, dtype=np.int32),
+            "speed": generator.uniform(0, 125, tuples),
+        }
+    )
+    frame.with_columns(pl.col("time").cast(pl.Datetime("us"))).write_parquet(path)
+
+
+def _steps(folder: Path, name: str, size: int | None, spark: SparkSession | None) -> list[StepFigures]:
+    """A run with trains of a fixed length at most, or by the scheduler."""
+    source = FileSource(folder / f"{name}.parquet", speed=1.0 if name == "some" else None)
+    chosen = Settings(1 if spark is None else SHARDS, size or MOST, schedule="off" if size else "trains")
+    checkpoint = Path(tempfile.mkdtemp(dir=folder))
+    running: Run
+    if spark is None:
+        running = run_locally(_network(), {"s": source}, {}, checkpoint, chosen)
+    else:
+        running = run(_network(), {"s": source}, {}, checkpoint, chosen, spark=spark)
+    running.wait()
+    return [step for step in read_steps(running.checkpoint) if step.sources["s"].tuples]
+
+
+def _p99(steps: list[StepFigures]) -> float:
+    window = Window(math.inf, [step for step in steps if step.born - steps[0].born > WARM])
+    return percentile(window.delays("alerts"), 0.99) or 0.0
+
+
+def _throughput(steps: list[StepFigures]) -> float:
+    """Tuples a second, once code is loaded."""
+    counted = steps[2:] if len(steps) > 4 else steps[1:] or steps
+    seconds = counted[-1].born + counted[-1].seconds - counted[0].born
+    return sum(step.sources["s"].tuples for step in counted) / seconds
