@@ -191,6 +191,14 @@ def test_only_what_can_be_settled_is_shed_with_overflow(tmp_path: Path) -> None:
         Settings(overflow=True)
 
 
+def test_overflow_is_refused_where_nothing_could_be_settled(tmp_path: Path) -> None:
+    net = art.Network("windows")
+    net.source("s", {"time": int, "k": int, "x": int}).tumble("t", every=5, n="count(*)").output("o")
+    settings = Settings(shed=True, overflow=True)
+    with pytest.raises(RunError, match=r"not be settled later: box 't' \(tumble\) does not take .* by itself\. Shed"):
+        LocalRun(net.value, {"s": _source()}, {}, tmp_path, settings)
+
+
 def test_a_tuple_that_a_box_fails_on_is_set_aside(tmp_path: Path) -> None:
     net = art.Network("fails")
     net.source("s", {"time": int, "x": int}).filter("f", "x >= 0").map("m", y="10 / x").output("o")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from arterial import Delay, Network, NetworkValue, attach
 from arterial.cli.main import app
 from arterial.connectors.memory_source import MemorySource
-from arterial.engine.plan.views import histories, with_views, without_views
+from arterial.engine.plan.views import with_views, without_views
 from arterial.engine.run.control.view_keeper import ViewKeeper
 from arterial.engine.run.local import run_locally
 from arterial.engine.run.settings import Settings
@@ -159,17 +159,31 @@ def test_a_view_that_comes_back_has_no_gap(tmp_path: Path, monkeypatch: pytest.M
     assert pl.concat([first.frame, *rest]).sort("time", "seg").equals(expected), "who was connected goes on"
 
 
-def test_a_view_whose_boxes_begin_elsewhere_stays_gone() -> None:
-    net = Network("views")
-    stream = net.source("s", {"time": "int64"}).connection_point("kept", "1 hour")
-    some = stream.map("shared", x="1")
-    some.output("all")
-    some.map("dear_map", y="x").view("dear", "some")
-    fewer = without_views(without(net.value, ["dear"]))
-    more = with_views(fewer, net.value, ["dear"])
-    assert more is not None
-    assert histories(fewer, more) is None
-    assert with_views(Network("other").value, net.value, ["dear"]) is None
+def test_boxes_that_a_view_shares_are_copied_when_it_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shared() -> Network:
+        net = city()
+        slow = net.stream("slow").group_by("seg", name="busy_by_seg")
+        slow.tumble("busy_counts", n="count(*)", every=10).view("busy", "some")
+        return net
+
+    expected = _all_of(finished(tmp_path / "whole", shared()).checkpoint)
+    run, source = running(tmp_path / "c", 3, shared())
+    whole = run.plan.network
+
+    def twice(version: int, window: Window, network: NetworkValue) -> NetworkValue | None:
+        if version == 1 and len(window.steps) > 4:
+            return without(network, ["busy"])
+        return with_views(network, whole, ["busy"]) if version == 2 and len(window.steps) > 12 else None
+
+    monkeypatch.setattr(run._views, "next_network", twice)
+    source.all.set()
+    assert run.wait(60)
+    assert run.version == 3
+    assert "slow_for_busy" in {box.name for box in run.plan.network.boxes}
+    assert _all_of(run.checkpoint).equals(expected)
+    assert with_views(Network("other").value, whole, ["busy"]) is None
 
 
 def test_a_replace_that_cannot_be_leaves_views_as_they_are(tmp_path: Path) -> None:

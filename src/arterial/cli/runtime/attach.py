@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from arterial.sql.inputs.reading import Input
 
 _NETWORK = re.compile(r"[\w./\\-]+(\.py)?(:\w+)?")
-LOW, LOWER_YET = 5, 14
-"""By how much the process steps back behind the run's: at its start, and once the first rows are out."""
+LOWEST, SOON = 19, 2.0
+"""By how much the process steps back behind the run's once the first rows are out, or after so many seconds: whoever
+asks gets a first answer at once, also on a machine with nothing to spare."""
 
 
 def attach(
@@ -65,7 +67,8 @@ def attach(
 
     Rows are lines of CSV; a line '# complete through T token …' says that all rows up to time T were printed, and
     --resume with that token goes on exactly there. A resumed answer begins with '# resumes after T': drop what you have
-    after that mark. The query runs in this process, at the lowest priority; the run is not touched.
+    after that mark. The query runs in this process, at the lowest priority once its first rows are out; the run is not
+    touched.
 
     Exit codes: 0 complete, 1 failed, 3 the run has stopped (resume with the token), 130 detached by Ctrl-C.
 
@@ -77,7 +80,7 @@ def attach(
     from arterial.engine.run.figures.status import find_checkpoint
     from arterial.sql.attach import Options, attach_to, resume_from
 
-    _step_back(LOW)
+    began, ahead = time.monotonic(), True
     asked = query_from(query)
     options = Options(since, up_to, object, _tables(tables), follow, skip_lost, resume, token)
     resumed = resume_from(options)
@@ -87,10 +90,11 @@ def attach(
     with printer, attachment:
         resumed.written = printer.written
         printer.begin()
-        for number, answer in enumerate(attachment):
+        for answer in attachment:
             printer.show(answer)
-            if number == 0:
-                _step_back(LOWER_YET)
+            if ahead and (any(len(rows) for rows in answer.rows.values()) or time.monotonic() - began > SOON):
+                ahead = False
+                _step_back(LOWEST)
     printer.end(figures)
     if interrupted:
         raise typer.Exit(exit_codes.INTERRUPTED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from arterial.boxes.ends.source import Source
 from arterial.boxes.tuples.group_by import GroupBy
@@ -28,40 +29,43 @@ def without_views(network: NetworkValue) -> NetworkValue:
 
 
 def with_views(network: NetworkValue, whole: NetworkValue, views: Collection[str]) -> NetworkValue | None:
-    """The network with views again that `whole` has, and the boxes that only they need; None if they no longer fit."""
-    there = {box.name for box in network.boxes}
-    wanted, names = set[str](), [name for name in views if name not in there]
-    while names:
-        name = names.pop()
-        if name in wanted or name in there:
-            continue
-        wanted.add(name)
-        names += [begin.box for begin in whole.arrivals(whole.box(name)).values()]
-    boxes = tuple(box for box in whole.boxes if box.name in wanted)
-    arcs = tuple(arc for arc in whole.arcs if arc.end.box in wanted)
-    if any(not box.inputs for box in boxes):
-        return None
-    groups = {name: tuple(box for box in inside if box in there | wanted) for name, inside in whole.groups.items()}
-    try:
-        return NetworkValue(
-            network.name, (*network.boxes, *boxes), (*network.arcs, *arcs), {**network.groups, **groups}
-        )
-    except NetworkError:  # another version has other streams there
-        return None
-
-
-def histories(network: NetworkValue, more: NetworkValue) -> dict[str, str] | None:
-    """The arcs from which the boxes that only `more` has get their tuples, each with the connection point or kept view
-    before it, whose history they begin with; None if one of them begins at a box that keeps nothing."""
+    """The network with views again that `whole` has, computed from the connection points before them; None if they no
+    longer fit. A box on the way that serves others too, and has seen other tuples than the history, is copied."""
     there = {box.name: box for box in network.boxes}
-    found = {}
-    for arc in more.arcs:
-        if arc.end.box in there or arc.begin.box not in there:
-            continue
-        if there[arc.begin.box].keeping is None:
-            return None
-        found[str(arc)] = arc.begin.box
-    return found
+    boxes: list[Box] = []
+    arcs: list[Arc] = []
+    names: dict[str, str] = {}
+
+    def take(name: str, view: str) -> str:
+        if name in there and there[name].keeping is not None:
+            return name
+        if name not in names:
+            box = whole.box(name)
+            if not box.inputs:
+                raise NetworkError(f"nothing is kept on the way from the source {name!r}")
+            names[name] = f"{name}_for_{view}" if name in there else name
+            boxes.append(replace(box, name=names[name]))
+            for port, begin in whole.arrivals(box).items():
+                arcs.append(Arc(Port(take(begin.box, view), begin.port), Port(names[name], port)))
+        return names[name]
+
+    try:
+        for view in views:
+            take(view, view)
+        return NetworkValue(network.name, (*network.boxes, *boxes), (*network.arcs, *arcs), network.groups)
+    except NetworkError:  # another version has other boxes or streams there
+        return None
+
+
+def histories(network: NetworkValue, more: NetworkValue) -> dict[str, str]:
+    """The arcs from which the boxes that only `more` has get their tuples, each with the connection point or kept view
+    before it, whose history they begin with."""
+    there = {box.name for box in network.boxes}
+    return {
+        str(arc): arc.begin.box
+        for arc in more.arcs
+        if arc.end.box not in there and arc.begin.box in there and more.box(arc.begin.box).keeping is not None
+    }
 
 
 def path_of(network: NetworkValue, view: str) -> tuple[NetworkValue, Port]:

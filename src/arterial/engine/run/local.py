@@ -107,11 +107,11 @@ class LocalRun(Run):
             self._version = first_version(network, sinks)
             self._sinks = self._bound.of(self._version, {(name, FIRST): sink for name, sink in sinks.items()})
             self.plan = plan_run(network, settings.shards or cores_here(), self._sources)
+            controllers = controllers_for(settings, self.plan)
             self._lock = lock_checkpoint(self._folder)
             watchers = self._open_watchers(settings)
             note_owner(self._lock, None)
             self._forget()
-            controllers = controllers_for(settings, self.plan)
             self._figures = RunFigures(self.plan, self._folder, controllers, watchers, temporary=temporary)
         except OSError as trouble:
             raise RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}") from None

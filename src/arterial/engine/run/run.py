@@ -135,6 +135,7 @@ class SparkRun(Run):
         super().__init__()
         self._temporary = temporary
         self.checkpoint = folder.parent
+        controllers = controllers_for(settings, ready.works[-1].plan)
         watchers = open_watchers(settings.watch, ready.works[-1].plan, ready.works[-1].run, folder)
         on_one_machine = str(session.sparkContext.master).startswith("local")
         self._memory = MemoryFolder.make("shipments") if on_one_machine else None
@@ -145,7 +146,6 @@ class SparkRun(Run):
         self._works = {each.version: each for each in works}
         self._work, self._replacing, self._between = works[-1], Lock(), Lock()
         work, self.plan = self._work, self._work.plan
-        controllers = controllers_for(settings, work.plan)
         self._figures = RunFigures(works[0].plan, folder, controllers, watchers, temporary=temporary)
         for each in works:
             self._figures.follow(each.plan)

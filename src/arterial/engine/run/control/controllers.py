@@ -8,8 +8,10 @@ from arterial.engine.plan.plan import Plan
 from arterial.engine.run.settings import Settings
 from arterial.engine.steering.arcs import arcs_of
 from arterial.engine.steering.decisions import Controller
+from arterial.errors import RunError
 from arterial.service.holding import Holder
 from arterial.service.scheduling import Scheduler
+from arterial.service.shedding.points import drop_points
 from arterial.service.shedding.shedder import Shedder
 
 
@@ -23,8 +25,23 @@ def controllers_for(settings: Settings, plan: Plan) -> tuple[Controller, ...]:
         holdable = frozenset(name for name, arc in arcs_of(plan).items() if arc.no_hold is None)
         found.append(Holder(cores, "state" if settings.schedule == "state" else "feedback", holdable))
     if settings.shed:
+        if settings.overflow:
+            _check_overflow(plan)
         found.append(Shedder(cores, settings.headroom, settings.overflow))
     return (*found, *settings.controllers)
+
+
+def _check_overflow(plan: Plan) -> None:
+    """Refuse `overflow` for a network in which only answers could be left out and settled later, which saves next to
+    nothing; and say why."""
+    network = plan.network
+    if any(network.box(point.arc.end.box).outputs for point in drop_points(network, settled=True)):
+        return
+    why = next((arc.no_overflow or arc.no_shed for arc in arcs_of(plan).values() if arc.no_overflow or arc.no_shed), "")
+    raise RunError(
+        f"network {network.name!r}: with overflow no work could be left out, since it could not be settled later: "
+        f"{why}. Shed without overflow, or let tuples wait (schedule state or feedback)"
+    )
 
 
 def cores_here() -> int:

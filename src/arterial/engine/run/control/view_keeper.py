@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from arterial.engine.plan.views import histories, path_of, with_views, without_views
+from arterial.engine.plan.views import path_of, with_views, without_views
 from arterial.errors import RunError
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
@@ -126,8 +126,8 @@ class ViewKeeper:
                 continue
             del self._gone[name]
             more = with_views(network, self._whole, [name])
-            if more is None or histories(network, more) is None:
-                _log.info("view %s: it does not come back: not all of its boxes begin at a connection point", name)
+            if more is None:
+                _log.info("view %s: it does not come back: another version of the network has no place for it", name)
                 continue
             _log.info("view %s: kept again, %.3f seconds of a core a second are spare", name, spare)
             return more
