@@ -143,7 +143,8 @@ def _effective(trains: list[Train]) -> int:
         running = run_locally(_ordered("c", "b", "a"), {"reports": MemorySource(trains[:20])}, {}, folder, settings)
         running.wait()
         decided = read_log(Path(folder) / FOLDER)[0]
-        return min(one.step for one in read_steps(Path(folder)) if one.version == decided["version"]) - decided["step"]
+        first = min(one.step for one in read_steps(Path(folder)) if one.version == decided["version"])
+        return first - int(decided["step"])
 
 
 def _optimized(network: NetworkValue, trains: list[Train], *, automatic: bool = True) -> tuple[float, list[int]]:
