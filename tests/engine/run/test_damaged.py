@@ -125,6 +125,7 @@ def test_damaged_state_and_manifest_are_named(stopped: Path, tmp_path: Path, spa
     assert "the checkpoint is damaged: " in said
     assert ".changelog " in said
     assert "restore the whole folder from a copy" in said
+    assert not list(stopped.glob("good/spark/state/*/*/[0-9]*.crc"))  # Hadoop's checksum found it; a second costs time
     for how in HURTS:
         said = _resume(stopped, tmp_path / how, "arterial/manifest.json", how, spark)
         assert "manifest.json" in said
