@@ -22,11 +22,13 @@ from arterial.connectors.files import blocks as blocks_module
 from arterial.connectors.files import columnar
 from arterial.connectors.files import intake as intake_module
 from arterial.connectors.files.find import data_file
+from arterial.connectors.files.pieces import pieces_in
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.source import Ask, Part, Progress, Span
 from arterial.connectors.uri import source_from
 from arterial.errors import DataError
 from arterial.network.box import Stream
+from arterial.network.keys.slots import of_slot
 from arterial.network.schema import Schema
 from arterial.network.train import END
 
@@ -366,3 +368,50 @@ def test_an_instant_that_does_not_fit_into_memory_is_refused(tmp_path: Path, mon
         read_all(bound(path, tmp_path / "of csv", disorder=10))
     with pytest.raises(DataError, match=r"its 501 rows take 0\.0 GiB, and all of them are needed at once"):
         columnar.read_whole(data_file(parquet), SCHEMA.names)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3])
+def test_rows_come_by_slot(shards: int, tmp_path: Path) -> None:
+    # Every fourth row is out of order by 1, and one of each ten is late.
+    rows = [(time - time % 2 * 4 if time % 10 == 3 else time - (time % 4 == 1), time % 7) for time in range(10, 90)]
+    with small_blocks(64, piece=9):
+        source = bound(write_csv(tmp_path / "a.csv", rows), tmp_path / "check", disorder=1)
+        whole = bound(tmp_path / "a.csv", tmp_path / "whole", disorder=1)
+        assert source.splits_by(("x",))
+        source.deliver_by(("x",), shards)
+        before = whole.begin()
+        while before.through != END:
+            after = whole.plan(before, Ask(0.0, 13))
+            assert source.plan(before, Ask(0.0, 13)) == after
+            (expected,) = whole.read_trains(Span(before, after), Part(0, 1))
+            # By the slots that the pieces lie by, by others, and all of them in the order of their time.
+            for count, key in ((shards, ("x",)), (4, ("x",)), (shards, ("time",))):
+                for slot in range(count):
+                    (train,) = source.read_trains(Span(before, after), Part(slot, count, key))
+                    assert train.tuples.equals(of_slot(expected.tuples, key, count, slot))
+                    if expected.late is not None:
+                        assert train.late is not None
+                        assert train.late.equals(of_slot(expected.late, key, count, slot))
+            assert pl.concat(source.read(before, after, Part(index, shards)) for index in range(shards)).equals(
+                expected.tuples
+            )
+            before = after
+    assert any(piece.ends for piece in pieces_in(tmp_path / "check" / "sources" / "in").in_order)
+
+
+def test_parquet_that_is_in_order_is_not_read_by_every_slot(tmp_path: Path) -> None:
+    _frame().write_parquet(tmp_path / "a.parquet")
+    assert not bound(tmp_path / "a.parquet", tmp_path / "check").splits_by(("x",))
+
+
+def test_the_first_numbers_decide_on_their_unit_however_far_ahead_blocks_are_read(tmp_path: Path) -> None:
+    texts = [f"2026-03-01T00:00:{second:02d}" for second in range(40)]
+    texts += [str(1_772_323_240_000 + 1000 * number) for number in range(20)]
+    texts += [str(60 + number) for number in range(3)]  # milliseconds too, though they look like seconds
+    (tmp_path / "a.csv").write_text("time,x\n" + "".join(f"{text},1\n" for text in texts))
+    with small_blocks(30):
+        source = bound(tmp_path / "a.csv", tmp_path / "check", STAMPED)
+        rows, late = read_all(source)
+    assert len(rows) == 60
+    assert [time.microsecond for time, _ in late] == [60_000, 61_000, 62_000]  # type: ignore[attr-defined]
+    assert any("milliseconds" in notice for notice in source.notices)

@@ -213,6 +213,56 @@ def test_groups_of_joined_windows_that_overlap(every: int, over: int) -> None:
     assert answer(first, clicks(3)) == answer(second, clicks(3))
 
 
+SESSIONS = (
+    "WITH rows AS (SELECT t, user FROM Clicks UNION ALL SELECT t, user FROM Views), "
+    "gaps AS (SELECT *, coalesce(t - lag(t) OVER (PARTITION BY user ORDER BY t) > 12, true) AS first FROM rows), "
+    "numbered AS (SELECT *, sum(first::INT) OVER (PARTITION BY user ORDER BY t) AS number FROM gaps), "
+    "sessions AS (SELECT user, min(t) AS b, max(t) AS e FROM numbered GROUP BY user, number), "
+    "pairs AS (SELECT b, e + 12 AS e, C.user, page, ms, shown FROM sessions S JOIN Clicks C ON C.user = S.user AND "
+    "C.t BETWEEN b AND e JOIN Views V ON V.user = S.user AND V.t BETWEEN b AND e)"
+)
+"""The sessions that clicks and views of a user have in common, and the pairs in them."""
+IN_SESSIONS = (
+    "FROM SESSION(Clicks, t, '12 s', user) C JOIN SESSION(Views, t, 12, user) V "
+    "ON C.user = V.user AND V.window_start = C.window_start"
+)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_streams_joined_within_sessions_that_they_have_in_common(seed: int) -> None:
+    what = "AS b, V.window_end AS e, C.user, ms, shown"
+    ours = f"SELECT C.window_start {what} {IN_SESSIONS} AND ms > 10 WHERE shown <> 'x'"
+    theirs = f"{SESSIONS} SELECT b, e, user, ms, shown FROM pairs WHERE ms > 10 AND shown <> 'x'"
+    got, expected = both(ours, theirs, seed)
+    assert got == expected
+
+
+def test_groups_of_sessions_that_streams_have_in_common() -> None:
+    ours = (
+        f"SELECT C.window_start AS b, C.user, count(*) AS n, sum(cost) AS s {IN_SESSIONS} JOIN Pages P "
+        "ON P.page = C.page GROUP BY C.window_start, C.user HAVING count(*) > 2"
+    )
+    theirs = (
+        f"{SESSIONS} SELECT b, user, count(*), sum(cost)::BIGINT FROM pairs JOIN Pages P ON P.page = pairs.page "
+        "GROUP BY ALL HAVING count(*) > 2"
+    )
+    got, expected = both(ours, theirs, 2)
+    assert got == expected
+
+
+def test_sessions_in_from_and_in_group_by_are_the_same() -> None:
+    for timestamps in (False, True):
+        rows = clicks(3, timestamps=timestamps)
+        in_groups = "SELECT user, window_start, window_end, count(*) AS n FROM Clicks GROUP BY SESSION(t, '9 s'), user"
+        in_from = (
+            "SELECT user, window_start, window_end, count(*) AS n FROM SESSION(Clicks, t, '9 s', user) "
+            "GROUP BY user, window_start, window_end"
+        )
+        assert answer(in_from, rows) == answer(in_groups, rows)
+    first = "SELECT user, ms FROM SESSION(Clicks, t, 9, user) ORDER BY ms DESC LIMIT 1"
+    assert len(answer(first, clicks(3))) == len({e for *_, e, _ in answer(in_groups, clicks(3))})
+
+
 def test_windows_that_overlap_by_timestamps() -> None:
     rows = clicks(7, timestamps=True)
     in_from = "SELECT user, window_start, window_end, count(*) AS n FROM HOP(Clicks, t, '25 s', '1 minute') GROUP BY "
@@ -312,7 +362,31 @@ def test_the_latest_of_each_object_in_order() -> None:
             "Clicks, t, 9",
         ),
         ("SELECT count(*) FROM TUMBLE(Clicks, t, 60) GROUP BY user", "add window_start to GROUP BY", "TUMBLE"),
-        ("SELECT ms FROM SESSION(Clicks, t, 60)", "SESSION stands in GROUP BY", "SESSION"),
+        ("SELECT ms FROM SESSION(Clicks, t)", "expected SESSION(stream, time, gap, key…)", "SESSION"),
+        ("SELECT ms FROM SESSION(Clicks, t, 60, usr)", "there is no column 'usr'", "usr"),
+        ("SELECT ms FROM SESSION(Clicks, t, 60, ms + 1)", "a key of SESSION is a column", "ms + 1"),
+        (
+            "SELECT A.ms FROM SESSION(Clicks, t, 9, user) A JOIN SESSION(Clicks, t, 9, user) B "
+            "ON A.window_start = B.window_start",
+            "add AND A.user = B.user",
+            "Clicks, t, 9, user) B",
+        ),
+        (
+            "SELECT A.ms FROM SESSION(Clicks, t, 9, user) A JOIN SESSION(Clicks, t, 9) B "
+            "ON A.window_start = B.window_start",
+            "1 and 0 key column(s)",
+            "Clicks, t, 9) B",
+        ),
+        (
+            "SELECT A.ms FROM SESSION(Clicks, t, 9, user) A JOIN SESSION(Clicks, t, 9, page) B ON A.user = B.page",
+            "add AND A.window_start = B.window_start",
+            "Clicks, t, 9, page) B",
+        ),
+        (
+            "SELECT A.ms FROM SESSION(Clicks, t, 9) A JOIN TUMBLE(Clicks, t, 9) B ON A.window_start = B.window_start",
+            "differ in length",
+            "Clicks, t, 9) B",
+        ),
         ("SELECT ms FROM HOP(Clicks, t, 60)", "in FROM expected HOP(stream, time, every, over)", "HOP"),
         ("SELECT ms FROM HOP(Clicks, t, 60, 20)", "over must be from 1 to 100 times every", "HOP"),
         ("SELECT ms FROM HOP(Clicks, t, 1, 101)", "over must be from 1 to 100 times every", "HOP"),

@@ -93,6 +93,9 @@ class Source(ABC):
         """Whether it can deliver the tuples of each slot by these key columns (`arterial.network.keys.slots.slots`)."""
         return False
 
+    def deliver_by(self, key: tuple[str, ...], shards: int) -> None:  # noqa: B027
+        """Tasks will ask for slots by a key that it `splits_by`: from now on arrange tuples so, if that saves work."""
+
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about it by now, such as lines that were set aside; asked at start and end."""

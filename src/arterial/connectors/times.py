@@ -43,12 +43,14 @@ def parse_times(texts: pl.Series, *, unit: str | None = None, timezone: str | No
     >>> parse_times(pl.Series(["2026-03-01T06:00:00.5+01:00", "2026-03-01", "1772323200", "noon"])).to_list()[0]
     datetime.datetime(2026, 3, 1, 5, 0, 0, 500000)
     """
-    texts = texts.str.strip_chars()
     times, kinds = _parse_iso(texts)
     found = _localized(pl.Series(texts.name, times).cast(pl.Datetime("us")), kinds == _NAIVE, timezone)
     is_iso = pl.Series(kinds != _BAD)
     if is_iso.all() or texts.null_count() + int(is_iso.sum()) == len(texts):
         return found.set(~is_iso, None) if not is_iso.all() else found
+    bare = texts.str.strip_chars()
+    if (bare != texts).any():  # blanks that are not of ASCII
+        return parse_times(bare, unit=unit, timezone=timezone)
     numbers = times_of_numbers(texts.set(is_iso, None).cast(pl.Float64, strict=False), unit, exact=texts)
     return found.set(~is_iso, None).zip_with(is_iso, numbers)
 
@@ -130,6 +132,10 @@ def parse_iso(data: Array, offsets: Array) -> tuple[Array, Array]:
 
 @njit(cache=True)
 def _one(data: Array, at: int, end: int) -> tuple[int, int]:
+    while at < end and (data[at] == 32 or 9 <= data[at] <= 13):
+        at += 1
+    while at < end and (data[end - 1] == 32 or 9 <= data[end - 1] <= 13):
+        end -= 1
     # 2026-03-01T06:00:00, or without signs between: 20260301T060000, which needs its T, as 20260301 is a number
     gap = 1 if at + 4 < end and data[at + 4] == 45 else 0
     day_at = at + 6 + 2 * gap

@@ -181,10 +181,17 @@ class StreamHandle:
         return self.box(Latch(name, _values(values, more), every, size))
 
     def session(
-        self, name: str, values: Mapping[str, Value] | Function | None = None, /, *, gap: Duration, **more: Value
+        self,
+        name: str,
+        values: Mapping[str, Value] | Function | None = None,
+        /,
+        *,
+        gap: Duration,
+        tuples: bool = False,
+        **more: Value,
     ) -> StreamHandle:
-        """Values over sessions: tuples of a group that follow each other at most `gap` apart."""
-        return self.box(Session(name, _values(values, more), gap))
+        """Values over sessions, tuples of a group at most `gap` apart; `tuples`: each of them, with those values."""
+        return self.box(Session(name, _values(values, more), gap, tuples))
 
     def top(
         self, name: str, k: int, by: str, every: Duration, *, ascending: bool = False, rank: str = "rank"

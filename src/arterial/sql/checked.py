@@ -137,7 +137,7 @@ def _check_window(query: Query, names: Names, objects: int) -> None:
         if isinstance(one.entry, StreamEntry) and one.every is None and (windows or at != objects):
             raise SqlError(
                 f"{one.name} is a stream; where windows are joined, each stream has its own, in FROM: "
-                f"TUMBLE({one.name}, {one.entry.time}, …)",
+                f"{windows[0].kind if windows else 'TUMBLE'}({one.name}, {one.entry.time}, …)",
                 query.text,
                 one.place,
             )
@@ -172,8 +172,9 @@ def _check_same_window(query: Query, names: Names, conditions: Iterable[Conditio
     joined = inside[:1]
     for at in inside[1:]:
         one, first = names.relations[at], names.relations[inside[0]]
-        if (one.every, one.over) != (first.every, first.over):
+        if (one.every, one.over, one.sessions is None) != (first.every, first.over, first.sessions is None):
             raise SqlError(f"the windows of {first.alias} and {one.alias} differ in length", query.text, one.place)
+        _check_same_sessions(query, names, (inside[0], at), conditions)
         pairs = [{names.use(other, "window_start").name, names.use(at, "window_start").name} for other in joined]
         if not any(condition.equal and set(condition.equal) in pairs for condition in conditions):
             raise SqlError(
@@ -182,6 +183,35 @@ def _check_same_window(query: Query, names: Names, conditions: Iterable[Conditio
                 one.place,
             )
         joined.append(at)
+
+
+def _check_same_sessions(query: Query, names: Names, pair: tuple[int, int], conditions: Iterable[Condition]) -> None:
+    """Streams have sessions in common by keys that the query says are equal."""
+    first, one = (names.relations[at] for at in pair)
+    if one.sessions is None or first.sessions is None:
+        return
+    if len(one.sessions) != len(first.sessions):
+        raise SqlError(
+            f"the sessions of {first.alias} and {one.alias} have {len(first.sessions)} and {len(one.sessions)} key "
+            "column(s); expected as many, since they have their sessions in common",
+            query.text,
+            one.place,
+        )
+    for ours, theirs in zip(first.sessions, one.sessions, strict=True):
+        kinds = first.entry.schema[ours], one.entry.schema[theirs]
+        if kinds[0] is not kinds[1] and not all(kind.is_integer for kind in kinds):
+            raise SqlError(
+                f"{first.alias}.{ours} is {kinds[0]} and {one.alias}.{theirs} is {kinds[1]}; expected keys of one type",
+                query.text,
+                one.place,
+            )
+        wanted = {names.use(pair[0], ours).name, names.use(pair[1], theirs).name}
+        if not any(condition.equal and set(condition.equal) == wanted for condition in conditions):
+            raise SqlError(
+                f"rows are joined within a session of both; add AND {first.alias}.{ours} = {one.alias}.{theirs}",
+                query.text,
+                one.place,
+            )
 
 
 def _check_grouped_by_window(query: Query, names: Names, grouping: _Grouping) -> None:

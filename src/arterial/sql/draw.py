@@ -80,6 +80,8 @@ class _Drawing:
         self.reports: StreamHandle | None = None
         self.everybody: StreamHandle | None = None
         self.others: dict[int, StreamHandle] = {}
+        self.sessions: StreamHandle | None = None
+        """The rows of all streams that FROM has in sessions, with when their session began."""
         self.schema = Schema(tuple(Field(used.name, used.type) for used in checked.used))
 
     def draw(self) -> Network:
@@ -113,7 +115,9 @@ class _Drawing:
         order = checked.query.order
         if order is not None and checked.order is not None:
             # A window's rows come at its last instant; pairs of rows come one by one.
-            length = self._instant() if checked.grouped or every is None else as_duration(every, self.clock)
+            # Those of a session have the time of its last row.
+            at_once = checked.grouped or every is None or self.objects.sessions is not None
+            length = self._instant() if at_once else as_duration(every or 0, self.clock)
             by, rank = _quoted(checked.order), self._free("rank")
             stream = stream.top("first", order.limit, by, length, ascending=not order.descending, rank=rank)
             stream = stream.map("listed", keep=[self.time, *items])
@@ -147,6 +151,8 @@ class _Drawing:
         assert one.every is not None
         assert one.over is not None
         every, over = (as_duration(size, self.clock) for size in (one.every, one.over))
+        if one.sessions is not None:
+            return grouped.tumble("window", values, every=self._instant())
         if every == over:
             return grouped.tumble("window", values, every=every)
         # Rows of a window also lie in the others that overlap it; only the window that they are grouped by counts.
@@ -186,8 +192,12 @@ class _Drawing:
                     side = side.map(label, dict(zip(names, texts, strict=True)))
                     side = side.filter(f"{label}_given", given)
                 sides.append(side.group_by(*names, name=self._box_name(one, "by_keys")))
-            # A table is there before the first row, and no row waits for what a table may still bring.
-            within, after = (_FOREVER, 0) if one.over is None else (as_duration(one.over, self.clock), None)
+            within: Duration = _FOREVER
+            after: Duration | None = 0  # a table is there first, and no row waits for what it may still bring
+            if one.over is not None:
+                # The rows of a session have one time.
+                within = self._instant() if one.sessions is not None else as_duration(one.over, self.clock)
+                after = None
             when = self._free("paired")
             on = " AND ".join(rest) or None
             name = self._box_name(one, "join")
@@ -233,14 +243,9 @@ class _Drawing:
     def _columns(self, relation: int) -> StreamHandle:
         """A relation's tuples, with the columns that the query reads under their own names."""
         one = self.checked.relations[relation]
-        if one.name not in self.sources:
-            if isinstance(one.entry, StreamEntry):
-                made = self.net.source(one.name, _without_bounds(one), one.entry.time)
-            else:
-                schema = table_schema(one.entry.schema, self.clock)
-                made = self.net.source(one.name, schema, loaded_column(one.entry.schema))
-            self.sources[one.name] = made
-        source = self.sources[one.name]
+        source = self._source(one)
+        if one.sessions is not None:
+            return self._of_sessions(relation)
         if one.every is None or one.over is None:
             return self._renamed(source, relation, {})
         every, over = one.every, one.over
@@ -254,6 +259,60 @@ class _Drawing:
             bounds = {"window_start": f"{end} - {over}", "window_end": end}
             each.append(self._renamed(stream, relation, bounds))
         return each[0].union(self._box_name(one, "windows"), *each[1:]) if len(each) > 1 else each[0]
+
+    def _of_sessions(self, relation: int) -> StreamHandle:
+        """A relation's rows with the bounds of their sessions, which it has in common with the others.
+
+        The rows of all streams go through one Session, each with the columns of its own stream; the time of those that
+        leave is that of the session's last row.
+        """
+        one = self.checked.relations[relation]
+        number, begin = self._free("stream"), self._free("begin")
+        if self.sessions is None:
+            members = [at for at, other in enumerate(self.checked.relations) if other.sessions is not None]
+            assert one.sessions is not None
+            keys = [self._free(f"session_{place}") for place in range(1, len(one.sessions) + 1)]
+            each = [self._in_common(at, members, number, keys) for at in members]
+            rows = each[0].union("rows", *each[1:]) if len(each) > 1 else each[0]
+            assert one.every is not None
+            rows = rows.group_by(*keys, name="by_session").session(
+                "sessions", {begin: "window_start()"}, gap=as_duration(one.every, self.clock), tuples=True
+            )
+            self.sessions = rows.group_by(name="all_sessions")
+        time = _quoted(self.time)
+        end = (
+            f"{time} + INTERVAL '{one.every} microseconds'" if self.clock is Type.TIMESTAMP else f"{time} + {one.every}"
+        )
+        bounds = {"window_start": _quoted(begin), "window_end": end}
+        columns = {used.name: bounds.get(used.column, _quoted(used.name)) for used in self._used(relation)}
+        stream = self.sessions.filter(self._box_name(one, "rows"), f"{_quoted(number)} = {relation}")
+        return stream.map(self._box_name(one, "columns"), columns, keep=[self.time])
+
+    def _in_common(self, relation: int, members: list[int], number: str, keys: list[str]) -> StreamHandle:
+        """A relation's rows with the columns of all that it has sessions in common with; those of others are null."""
+        one = self.checked.relations[relation]
+        assert isinstance(one.entry, StreamEntry)
+        assert one.sessions is not None
+        columns = {self.time: f"cast({_quoted(one.entry.time)} as {self.clock})", number: str(relation)}
+        for name, key in zip(keys, one.sessions, strict=True):
+            whole = one.entry.schema[key].is_integer
+            columns[name] = f"cast({_quoted(key)} as int64)" if whole else _quoted(key)
+        for used in self.checked.used:
+            if used.relation in members and used.column not in BOUNDS:
+                own = used.relation == relation
+                columns[used.name] = _quoted(used.column) if own else f"cast(null as {used.type})"
+        return self._source(one).map(self._box_name(one, "all_columns"), columns, keep=[], time_column=self.time)
+
+    def _source(self, one: Relation) -> StreamHandle:
+        """The source of a relation; one that FROM has twice is read once."""
+        if one.name not in self.sources:
+            if isinstance(one.entry, StreamEntry):
+                made = self.net.source(one.name, _without_bounds(one), one.entry.time)
+            else:
+                schema = table_schema(one.entry.schema, self.clock)
+                made = self.net.source(one.name, schema, loaded_column(one.entry.schema))
+            self.sources[one.name] = made
+        return self.sources[one.name]
 
     def _renamed(self, stream: StreamHandle, relation: int, bounds: dict[str, str]) -> StreamHandle:
         """The columns that the query reads; the bounds of windows are computed."""

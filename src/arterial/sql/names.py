@@ -35,9 +35,11 @@ class Relation:
     entry: StreamEntry | TableEntry
     place: Place
     every: int | None = None
-    """The distance of its windows in units of its time, if FROM has it as TUMBLE(…) or HOP(…)."""
+    """The distance of its windows in units of its time, if FROM has it in windows; of SESSION, the gap."""
     over: int | None = None
-    """The length of its windows."""
+    """The length of its windows; of SESSION the gap."""
+    sessions: tuple[str, ...] | None = None
+    """If FROM has it as SESSION(…): the columns whose rows have sessions of their own."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,21 @@ def _in_windows(relation: Relation, window: Window, query: Query) -> Relation:
         raise SqlError(said, query.text, window.place)
     bounds = (Field(name, kind if kind is Type.TIMESTAMP else Type.INT64) for name in BOUNDS)
     entry = replace(entry, schema=Schema((*entry.schema.fields, *bounds)))
-    return replace(relation, entry=entry, every=every, over=over)
+    key = None if window.kind != "SESSION" else tuple(_key_column(relation, one, query) for one in window.key)
+    return replace(relation, entry=entry, every=every, over=over, sessions=key)
+
+
+def _key_column(relation: Relation, part: exp.Expression, query: Query) -> str:
+    column = _find(relation.entry.schema, part.name, bool(part.this.args.get("quoted")))
+    if column is None:
+        names = relation.entry.schema.names
+        raise SqlError(
+            f"there is no column {part.name!r} in {relation.name}{near(part.name, names) or '.'} It has: "
+            f"{', '.join(names)}",
+            query.text,
+            place_of_part(part, query.text, relation.place),
+        )
+    return column
 
 
 def _find(schema: Schema, name: str, quoted: bool) -> str | None:

@@ -24,10 +24,15 @@ def case(s: StreamHandle) -> None:
     s.session("box2", ALL, gap=1).output("o2")
     s.group_by("j").session("box3", ALL | DISTINCT | PERCENTILES | START, gap=7).output("o3")
     s.session("box4", DISTINCT, gap=2).output("o4")
+    s.group_by("k").session("box5", {"n": "count(*)"} | START, gap=7, tuples=True).output("o5")
 
 
 def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
-    return stream.session(name, values_over(draw, stream, draw(st.booleans())), gap=draw(st.sampled_from([1, 5, 10])))
+    values, gap = values_over(draw, stream, draw(st.booleans())), draw(st.sampled_from([1, 5, 10]))
+    if draw(st.booleans()):
+        return stream.session(name, values, gap=gap)
+    values = {f"{name}_{value}": text for value, text in values.items()}  # no column of the stream is called so
+    return stream.session(name, values, gap=gap, tuples=True)
 
 
 @pytest.mark.parametrize("value", ["count(*)", "count(distinct time) + count(*) - count(distinct time)"])
@@ -57,12 +62,23 @@ def test_a_session_closes_when_none_can_join_it_and_is_then_forgotten() -> None:
         assert step([], 2**63 - 1) == ([1], 2**63 - 1)
 
 
+def test_every_tuple_of_a_session_can_leave_with_its_values() -> None:
+    arrivals = tuples((1, 0), (2, 5), (1, 30), (2, 36), (1, 61), (1, 90))
+    visits = {"n": "count(*)", "at": "window_start()"}
+    got = one(lambda s: s.group_by("k").session("v", visits, gap=30, tuples=True), arrivals)
+    assert [(row[0], row[1], *row[-2:]) for row in got] == [
+        (2, 5, 1, 5), (1, 30, 2, 0), (1, 30, 2, 0), (2, 36, 1, 36), (1, 90, 2, 61), (1, 90, 2, 61),
+    ]  # fmt: skip
+
+
 def test_mistakes() -> None:
     stream = Network("n").source("s", COLUMNS)
     with pytest.raises(NetworkError, match="gap must be more than 0"):
         stream.session("v", gap=0, n="count(*)")
     with pytest.raises(NetworkError, match="at least one value"):
         stream.session("v", gap=1)
+    with pytest.raises(NetworkError, match="has a column 'k' already"):
+        stream.session("v", gap=1, tuples=True, k="count(*)")
     with pytest.raises(NetworkError, match="grouped by its time"):
         stream.group_by("time").session("v", gap=1, n="count(*)")
 

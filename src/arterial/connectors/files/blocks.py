@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import BinaryIO
@@ -21,9 +21,9 @@ from arterial.connectors.csv import (
     record_blocks,
     split_records,
 )
-from arterial.connectors.files.columnar import BLOCK_ROWS, columns_of, row_blocks
+from arterial.connectors.files.columnar import BLOCK_ROWS, columns_of, read_rows, rows_in
 from arterial.connectors.files.find import CSV, DataFile
-from arterial.connectors.files.json_lines import read_objects, text_blocks
+from arterial.connectors.files.json_lines import line_blocks, line_count, read_objects
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import Reject
 from arterial.connectors.times import NAMES, unit_of
@@ -54,7 +54,7 @@ class Place:
 
     def passed(self, rows: pl.DataFrame, rejects: list[Reject], size: int, lines: int) -> Block:
         """Move on by a block, of which rejects have the numbers of their lines counted from 0."""
-        block = Block(rows, _numbered(rejects, self))
+        block = Block(rows, _numbered(rejects, self.lines))
         self.bytes += size
         self.lines += lines
         return block
@@ -66,6 +66,27 @@ class Block:
 
     rows: pl.DataFrame
     rejects: list[Reject]
+
+
+Judged = tuple[pl.DataFrame, list[Reject]]
+"""The rows that fit, and the lines that do not, counted from 0."""
+
+
+@dataclass(frozen=True)
+class CutBlock:
+    """Whole lines of a file that nobody has looked at yet, and the place behind them."""
+
+    judge: Callable[[dict[str, str]], Judged]
+    """Reads them, in any thread. It is given the units that were recognised before, and adds to them."""
+    before: int
+    """How many lines of the file come before."""
+    bytes: int
+    lines: int
+
+    def block(self, judged: Judged) -> Block:
+        """What came of it, with the numbers of lines in the file."""
+        rows, rejects = judged
+        return Block(rows, _numbered(rejects, self.before))
 
 
 @dataclass(frozen=True)
@@ -91,11 +112,19 @@ class Reading:
 
 def read_blocks(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
     """The rows of a file behind a place, which moves on with each block."""
+    for cut in cut_blocks(file, reading, place):
+        block = cut.block(cut.judge(place.units))
+        place.bytes, place.lines = cut.bytes, cut.lines
+        yield block
+
+
+def cut_blocks(file: DataFile, reading: Reading, place: Place) -> Iterator[CutBlock]:
+    """A file behind a place, cut between lines into blocks that can be judged side by side."""
     if not file.is_text:
-        yield from _read_columnar(file, reading, place)
+        yield from _cut_columnar(file, reading, place)
         return
     try:
-        yield from (_read_csv if file.kind == CSV else _read_json)(file, reading, place)
+        yield from (_cut_csv if file.kind == CSV else _cut_json)(file, reading, place)
     except OSError as fault:
         raise DataError(f"{file.path}: cannot be read as {file.kind}: {fault.strerror or fault}") from None
 
@@ -103,38 +132,39 @@ def read_blocks(file: DataFile, reading: Reading, place: Place) -> Iterator[Bloc
 def read_csv_lines(data: bytes, header: Header, reading: Reading, place: Place) -> Block:
     """Whole lines of CSV as they arrive, each a record of its own; the place moves on."""
     records, bad, used, passed = split_records(data, header, final=True, by_line=True)
-    rows, unfit = _judge_csv(records, header, reading, place)
-    return place.passed(rows, [*bad, *unfit], used, passed)
+    return place.passed(*_judge_csv(records, bad, header, reading, place.units), used, passed)
 
 
 def read_json_lines(data: bytes, reading: Reading, place: Place) -> Block:
     """Whole lines of JSON as they arrive; the place moves on."""
-    texts, lines, used, passed = read_objects(data, reading.schema.names)
-    rows, unfit = _judge(texts, reading, place, partial(_line, lines))
-    return place.passed(rows, [*texts.rejects, *unfit], used, passed)
+    return place.passed(*_judge_json(data, reading, place.units), len(data), line_count(data))
 
 
 def read_frame(rows: pl.DataFrame, where: str, reading: Reading, place: Place) -> Block:
     """Typed rows as they arrive; raises `DataError` unless they have the columns. The place moves on."""
     check_columns(rows.schema, reading.schema, where, reads_times=True)
-    return _judge_columns(rows.select(reading.schema.names), reading, place)
+    judged = _judge_columns(rows.select(reading.schema.names), reading, place.units)
+    return place.passed(*judged, 0, rows.height)
 
 
-def _read_columnar(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
+def _cut_columnar(file: DataFile, reading: Reading, place: Place) -> Iterator[CutBlock]:
     check_columns(columns_of(file), reading.schema, str(file.path), reads_times=True)
-    for rows in row_blocks(file, reading.schema.names, place.lines, reading.block_rows):
-        yield _judge_columns(rows, reading, place)
+    names, rows = reading.schema.names, rows_in(file)
+    for first in range(place.lines, rows, reading.block_rows):
+        count = min(reading.block_rows, rows - first)
+
+        def judge(units: dict[str, str], first: int = first, count: int = count) -> Judged:
+            return _judge_columns(read_rows(file.path, file.kind, first, count, names), reading, units)
+
+        yield CutBlock(judge, first, 0, first + count)
 
 
-def _judge_columns(rows: pl.DataFrame, reading: Reading, place: Place) -> Block:
-    values = from_columns(rows, reading.schema, _recognise(rows, reading, place))
-    values, rejects = _only_fitting(Texts(rows, range(rows.height)), values, reading.schema)
-    rejects = _numbered(rejects, place)
-    place.lines += rows.height
-    return Block(values, rejects)
+def _judge_columns(rows: pl.DataFrame, reading: Reading, units: dict[str, str]) -> Judged:
+    values = from_columns(rows, reading.schema, _recognise(rows, reading, units))
+    return _only_fitting(Texts(rows, range(rows.height)), values, reading.schema)
 
 
-def _read_csv(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
+def _cut_csv(file: DataFile, reading: Reading, place: Place) -> Iterator[CutBlock]:
     with file.open() as stream:
         header = read_header(stream, str(file.path), ends=reading.ends)
         if header is None:
@@ -144,12 +174,14 @@ def _read_csv(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]
             _pass_over(stream, place.bytes - header.size)
         else:
             place.bytes, place.lines = header.size, 1
+        size, lines = place.bytes, place.lines
         for records, bad, used, passed in record_blocks(stream, header, ends=reading.ends, size=reading.block_bytes):
-            rows, unfit = _judge_csv(records, header, reading, place)
-            yield place.passed(rows, [*bad, *unfit], used, passed)
+            size += used
+            yield CutBlock(partial(_judge_csv, records, bad, header, reading), lines, size, lines + passed)
+            lines += passed
 
 
-def _judge_csv(records: Records, header: Header, reading: Reading, place: Place) -> tuple[pl.DataFrame, list[Reject]]:
+def _judge_csv(records: Records, bad: list[Reject], header: Header, reading: Reading, units: dict[str, str]) -> Judged:
     """Read what has a type as that type, which is fast; if some text does not fit, all as texts."""
     texts: dict[str, pl.DataType] = {column.name: pl.String() for column in reading.schema}
     by_text = (Type.TIMESTAMP, Type.BOOL)
@@ -163,8 +195,8 @@ def _judge_csv(records: Records, header: Header, reading: Reading, place: Place)
         # As Polars reads numbers above: what a line becomes must not depend on its neighbours.
         numbers = [name for name, kind in types.items() if kind != pl.String]
         rows = rows.with_columns(pl.when(pl.col(numbers).str.strip_chars() != "").then(pl.col(numbers)))
-    fits, unfit = _judge(Texts(rows, records.lines), reading, place, records.text)
-    return fits, [*rejects, *unfit]
+    fits, unfit = _judge(Texts(rows, records.lines), reading, units, records.text)
+    return fits, [*bad, *rejects, *unfit]
 
 
 def _only_utf8(records: Records) -> tuple[Records, list[Reject]]:
@@ -184,13 +216,20 @@ def _only_utf8(records: Records) -> tuple[Records, list[Reject]]:
     return records.only(good), rejects
 
 
-def _read_json(file: DataFile, reading: Reading, place: Place) -> Iterator[Block]:
+def _cut_json(file: DataFile, reading: Reading, place: Place) -> Iterator[CutBlock]:
     with file.open() as stream:
         _pass_over(stream, place.bytes)
-        blocks = text_blocks(stream, reading.schema.names, ends=reading.ends, size=reading.block_bytes)
-        for texts, lines, used, passed in blocks:
-            rows, unfit = _judge(texts, reading, place, partial(_line, lines))
-            yield place.passed(rows, [*texts.rejects, *unfit], used, passed)
+        size, lines = place.bytes, place.lines
+        for data, too_long, used, passed in line_blocks(stream, ends=reading.ends, size=reading.block_bytes):
+            size += used
+            yield CutBlock(partial(_judge_json, data, reading, too_long=too_long), lines, size, lines + passed)
+            lines += passed
+
+
+def _judge_json(data: bytes, reading: Reading, units: dict[str, str], too_long: Sequence[Reject] = ()) -> Judged:
+    texts, lines = read_objects(data, reading.schema.names)
+    rows, unfit = _judge(texts, reading, units, partial(_line, lines))
+    return rows, [*too_long, *texts.rejects, *unfit]
 
 
 def _pass_over(stream: BinaryIO, count: int) -> None:
@@ -206,21 +245,19 @@ def _line(lines: list[bytes], place: int) -> str:
     return lines[place].decode("utf-8", errors="replace").strip()
 
 
-def _numbered(rejects: list[Reject], place: Place) -> list[Reject]:
-    """Rejects of a block with the numbers of their lines in the file."""
-    return [reject._replace(line=reject.line + place.lines + 1) for reject in sorted(rejects)]
+def _numbered(rejects: list[Reject], before: int) -> list[Reject]:
+    """Rejects of a block with the numbers of their lines in the file, of which so many come before the block."""
+    return [reject._replace(line=reject.line + before + 1) for reject in sorted(rejects)]
 
 
-def _judge(
-    texts: Texts, reading: Reading, place: Place, text_of: Callable[[int], str]
-) -> tuple[pl.DataFrame, list[Reject]]:
-    values = from_texts(texts.rows, reading.schema, _recognise(texts.rows, reading, place))
+def _judge(texts: Texts, reading: Reading, units: dict[str, str], text_of: Callable[[int], str]) -> Judged:
+    values = from_texts(texts.rows, reading.schema, _recognise(texts.rows, reading, units))
     return _only_fitting(texts, values, reading.schema, text_of)
 
 
 def _only_fitting(
     found: Texts, values: pl.DataFrame, schema: Schema, text_of: Callable[[int], str] | None = None
-) -> tuple[pl.DataFrame, list[Reject]]:
+) -> Judged:
     """Without the rows of which a value was there and is null now, because it is not of its type."""
     wrong = wrong_values(found.rows, values)
     if not any(wrong[name].any() for name in wrong.columns):
@@ -229,15 +266,15 @@ def _only_fitting(
     return values.filter(fits), unfit
 
 
-def _recognise(rows: pl.DataFrame, reading: Reading, place: Place) -> TimeOptions:
+def _recognise(rows: pl.DataFrame, reading: Reading, units: dict[str, str]) -> TimeOptions:
     """The options with the units of the numbers that stand in columns of timestamps; the first numbers decide."""
     for column in reading.schema:
-        known = column.type is not Type.TIMESTAMP or reading.options.unit or column.name in place.units
+        known = column.type is not Type.TIMESTAMP or reading.options.unit or column.name in units
         values = rows[column.name]
         values = values.cast(pl.String) if values.dtype in (pl.Categorical, pl.Enum) else values
         if not known and (values.dtype == pl.String or values.dtype.is_numeric()) and (unit := unit_of(values)):
-            place.units[column.name] = unit
-    return replace(reading.options, recognised=dict(place.units))
+            units[column.name] = unit
+    return replace(reading.options, recognised=dict(units))
 
 
 def check_names(where: str, names: tuple[str, ...], schema: Schema) -> None:

@@ -260,7 +260,7 @@ def _opened_texts(file: DataFile) -> Iterator[pl.DataFrame]:
                     yield rows
             return
         names = tuple(keys_of(file))
-        for texts, _, _, _ in text_blocks(stream, names):
+        for texts, _ in text_blocks(stream, names):
             yield texts.rows
 
 

@@ -18,9 +18,19 @@ import numpy as np
 import polars as pl
 
 from arterial.connectors.files.columnar import columns_of, row_blocks
-from arterial.connectors.files.find import PARQUET, DataFile, find_files, folder_of
+from arterial.connectors.files.find import DataFile, find_files, folder_of
 from arterial.connectors.files.index import Index
-from arterial.connectors.files.pieces import NAME, LatePiece, Piece, Pieces, pieces_from, read_kept, write_piece
+from arterial.connectors.files.pieces import (
+    NAME,
+    LatePiece,
+    Piece,
+    Pieces,
+    SlotKey,
+    pieces_from,
+    read_kept,
+    write_late,
+    write_piece,
+)
 from arterial.connectors.files.reader import FileReader, Request, check_memory, instants
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import SEVERAL_FILES, Reject, Rejects, set_aside
@@ -72,6 +82,8 @@ class Intake:
     folder: Path
     request: Request
     follow: Follow | None = None
+    by: SlotKey | None = None
+    """How tasks ask for rows, if they do it by slot."""
     readers: list[FileReader] = field(default_factory=list)
     index: Index = field(default_factory=Index)
     pieces: Pieces = field(default_factory=lambda: Pieces((), ()))
@@ -312,15 +324,14 @@ class Intake:
         try:
             if self._ready:
                 rows = pl.concat(self._ready)
-                path = self.folder / f"{self.index.rows:015d}.parquet"
-                piece = Piece(str(path), PARQUET, self.index.rows, rows.height)
-                write_piece(path, rows)
+                path = self.folder / f"{self.index.rows:015d}.arrow"
+                piece = write_piece(path, rows, self.index.rows, self.by)
                 self.index.add(instants(rows[self.request.time]))
                 self.pieces = Pieces((*self.pieces.in_order, piece), self.pieces.late)
             if self._late:
                 rows = pl.concat(self._late)
                 path = self.folder / f"{self.late_pieces:09d}.late.parquet"
-                write_piece(path, rows)
+                write_late(path, rows)
                 late = LatePiece(str(path), self.late_pieces, rows.height, self.index.rows)
                 self.pieces = Pieces(self.pieces.in_order, (*self.pieces.late, late))
                 self.late_pieces += 1
@@ -352,7 +363,7 @@ class Intake:
         )
 
     def _is_in_place(self) -> bool:
-        return any(piece.print for piece in self.pieces.in_order)
+        return self.pieces.in_place
 
     def _take_in_place(self, files: Sequence[DataFile]) -> bool:
         """Read only the times; if all rows are in order and of their types, the files themselves are the pieces."""

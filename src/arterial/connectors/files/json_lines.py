@@ -6,7 +6,7 @@ import codecs
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final
 
 import polars as pl
@@ -19,19 +19,31 @@ _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 """Half of a character in JSON's escapes; Polars makes a zero byte of one that stands alone."""
 
 
-def text_blocks(
-    file: BinaryIO, names: tuple[str, ...], *, ends: bool = True, size: int = 0
-) -> Iterator[tuple[Texts, list[bytes], int, int]]:
-    """The values of these names as texts, the lines as they stand there, and how many bytes and lines they are."""
+def line_blocks(
+    file: BinaryIO, *, ends: bool = True, size: int = 0
+) -> Iterator[tuple[bytes, Sequence[Reject], int, int]]:
+    """Whole lines, or one that is set aside since it is too long, and how many bytes and lines they are."""
     for lines in whole_lines(file, ends=ends, size=size):
         if lines.too_long:
-            empty = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-            yield Texts(empty, [], [lines.reject()]), [], lines.too_long, 1
+            yield b"", [lines.reject()], lines.too_long, 1
             continue
         used = len(lines.data) if lines.final else lines.data.rfind(b"\n") + 1
         lines.use(used)
         if used:
-            yield read_objects(lines.data[:used], names)
+            data = lines.data[:used]
+            yield data, (), used, line_count(data)
+
+
+def line_count(data: bytes) -> int:
+    """How many lines there are; the last one may lack its end."""
+    return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+
+def text_blocks(file: BinaryIO, names: tuple[str, ...]) -> Iterator[tuple[Texts, int]]:
+    """The values of these names as texts, and how many lines they are."""
+    for data, too_long, _, passed in line_blocks(file):
+        texts, _ = read_objects(data, names)
+        yield Texts(texts.rows, texts.lines, [*too_long, *texts.rejects]), passed
 
 
 def read_all(file: BinaryIO, names: tuple[str, ...]) -> Texts:
@@ -39,7 +51,7 @@ def read_all(file: BinaryIO, names: tuple[str, ...]) -> Texts:
     parts, before = [pl.DataFrame(schema=dict.fromkeys(names, pl.String))], 1
     lines: list[int] = []
     rejects: list[Reject] = []
-    for texts, _, _, passed in text_blocks(file, names):
+    for texts, passed in text_blocks(file, names):
         parts.append(texts.rows)
         lines += [int(number) + before for number in texts.lines]
         rejects += [reject._replace(line=reject.line + before) for reject in texts.rejects]
@@ -47,9 +59,8 @@ def read_all(file: BinaryIO, names: tuple[str, ...]) -> Texts:
     return Texts(pl.concat(parts), lines, rejects)
 
 
-def read_objects(data: bytes, names: tuple[str, ...]) -> tuple[Texts, list[bytes], int, int]:
-    """The same of whole lines."""
-    used = len(data)
+def read_objects(data: bytes, names: tuple[str, ...]) -> tuple[Texts, list[bytes]]:
+    """The values of these names as texts, of whole lines, and the lines as they stand there."""
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -57,11 +68,11 @@ def read_objects(data: bytes, names: tuple[str, ...]) -> tuple[Texts, list[bytes
     kept = [lines[number] for number in filled]
     schema = dict.fromkeys(names, pl.String)
     if not kept:
-        return Texts(pl.DataFrame(schema=schema), []), [], used, len(lines)
+        return Texts(pl.DataFrame(schema=schema), []), []
     is_plain = not _SURROGATE.search(data) and max(map(len, kept)) <= csv.LONGEST_LINE
     rows = _read(kept, schema) if is_plain else None
     if rows is not None:
-        return Texts(rows, filled), kept, used, len(lines)
+        return Texts(rows, filled), kept
     good, rejects = [], []
     for place, line in enumerate(kept):
         if len(line) > csv.LONGEST_LINE:
@@ -73,7 +84,7 @@ def read_objects(data: bytes, names: tuple[str, ...]) -> tuple[Texts, list[bytes
             text = line.decode("utf-8", errors="replace").strip()
             rejects.append(Reject(filled[place], f"is not a JSON object: {str(fault).splitlines()[0]}", text))
     rows = _read_each([line for _, line in good], names)
-    return Texts(rows, [filled[n] for n, _ in good], rejects), [kept[n] for n, _ in good], used, len(lines)
+    return Texts(rows, [filled[n] for n, _ in good], rejects), [kept[n] for n, _ in good]
 
 
 def _read(lines: list[bytes], schema: dict[str, type[pl.String]]) -> pl.DataFrame | None:

@@ -17,13 +17,14 @@ import polars as pl
 
 from arterial.connectors.files.find import find_files
 from arterial.connectors.files.intake import Follow, Intake, load_intake, new_intake
-from arterial.connectors.files.pieces import NAME, pieces_in, read_kept
+from arterial.connectors.files.pieces import NAME, SlotKey, pieces_in, read_kept
 from arterial.connectors.files.reader import Request, check_memory
 from arterial.connectors.pace import Pace
 from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.connectors.times import check_options
 from arterial.connectors.values import TimeOptions, instant_of
 from arterial.errors import DataError, near
+from arterial.network.keys.slots import of_slot
 from arterial.network.schema import Schema, Type
 from arterial.network.train import END, Train
 from arterial.storage.remote import path_of, stamp
@@ -62,6 +63,8 @@ class FileSource(Source):
     signed: bool = False
     request: Request | None = None
     folder: str = ""
+    _by: list[SlotKey] = field(default_factory=list, compare=False, repr=False)
+    """How tasks ask for rows, if they do it by slot."""
     _paces: list[Pace] = field(default_factory=list, compare=False, repr=False)
     _live: list[tuple[Intake, tuple[int, int, int]]] = field(default_factory=list, compare=False, repr=False)
 
@@ -91,7 +94,7 @@ class FileSource(Source):
         request = Request(name, schema, time, self.disorder, options, self.signed)
         if self.until is not None:
             instant_of(self.until, time, schema[time], options, f"{where}: until")
-        bound = replace(self, request=request, folder=str(folder / "sources" / name), _live=[], _paces=[])
+        bound = replace(self, request=request, folder=str(folder / "sources" / name), _live=[], _paces=[], _by=[])
         bound._take_up(where)
         return bound
 
@@ -168,7 +171,8 @@ class FileSource(Source):
         first, last = before.position["row"], after.position["row"]
         begin = first + (last - first) * part.index // part.count
         end = first + (last - first) * (part.index + 1) // part.count
-        rows = pieces_in(path_of(self.folder)).read(begin, end, self.request.schema)
+        pieces, schema = pieces_in(path_of(self.folder)), self.request.schema
+        rows = pieces.read(begin, end, schema) if part.key is None else pieces.read(first, last, schema, part)
         if self._last is not None:
             rows = rows.filter(rows[self.request.time].to_physical() <= self._last)
         return rows
@@ -177,8 +181,19 @@ class FileSource(Source):
         """One train, and the late rows with it."""
         tuples = self.read(span.before, span.after, part)
         first, last = (progress.position.get("late", 0) for progress in (span.before, span.after))
-        late = pieces_in(path_of(self.folder)).read_late(first, last) if first < last and not part.index else None
+        late = None
+        if first < last and (part.key or not part.index):
+            late = pieces_in(path_of(self.folder)).read_late(first, last)
+            late = late if part.key is None else of_slot(late, part.key, part.count, part.index)
         return [Train(tuples, span.after.through, late)]
+
+    def splits_by(self, key: tuple[str, ...]) -> bool:
+        """Rows that are copied can be put by slot; files that are read where they are would be read by every slot."""
+        return not pieces_in(path_of(self.folder)).in_place
+
+    def deliver_by(self, key: tuple[str, ...], shards: int) -> None:
+        """Put what is taken in from now on by slot."""
+        self._by[:] = [SlotKey(key, shards)]
 
     def share(self, progress: Progress) -> float | None:
         """The share of the rows, as far as it is known how many there are."""
@@ -232,6 +247,7 @@ class FileSource(Source):
             intake = load_intake(path_of(self.folder), self.request, self._follow)
             assert intake is not None
             self._live[:] = [(intake, saved)]
+        self._live[0][0].by = self._by[0] if self._by else None
         return self._live[0][0]
 
     def _keep(self, intake: Intake) -> None:

@@ -26,7 +26,7 @@ from arterial.connectors.times import check_options
 from arterial.connectors.values import TimeOptions, instant_of
 from arterial.errors import DataError
 from arterial.network.duration import Duration
-from arterial.network.keys.slots import slots
+from arterial.network.keys.slots import of_slot
 from arterial.network.schema import Schema, Type
 from arterial.storage.place import remove
 from arterial.storage.remote import path_of
@@ -143,7 +143,7 @@ class KafkaSource(SpooledSource):
         if part.key is None:
             return super().read(before, after, part)
         rows = super().read(before, after, Part(0, 1))
-        return rows.filter(pl.Series(slots(rows, part.key, part.count) == part.index))
+        return of_slot(rows, part.key, part.count, part.index)
 
     @property
     def notices(self) -> tuple[str, ...]:

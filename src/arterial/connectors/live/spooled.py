@@ -18,7 +18,7 @@ from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.connectors.values import TimeOptions, instant_of
 from arterial.errors import DataError, NetworkError, RunError
 from arterial.network.duration import Duration, units
-from arterial.network.keys.slots import pieces
+from arterial.network.keys.slots import of_slot, pieces
 from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN, Train
 from arterial.storage.damage import read_json
@@ -82,9 +82,11 @@ class SpooledSource(Source):
     def read_trains(self, span: Span, part: Part) -> list[Train]:
         """One train, and the late rows with it."""
         first, last = span.before.position["file"], span.after.position["file"]
-        late = read_late(self._spool, first, last) if part.index == 0 and first < last else None
-        tuples = self.read(span.before, span.after, part)
-        return [Train(tuples, span.after.through, None if late is None else self._frame(late))]
+        found = read_late(self._spool, first, last) if (part.key or not part.index) and first < last else None
+        late = None if found is None else self._frame(found)
+        if late is not None and part.key is not None:
+            late = of_slot(late, part.key, part.count, part.index)
+        return [Train(self.read(span.before, span.after, part), span.after.through, late)]
 
     def waiting(self, progress: Progress, now: float) -> int | None:
         """How many rows are spooled and not read."""

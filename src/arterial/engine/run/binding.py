@@ -96,6 +96,8 @@ def plan_run(network: NetworkValue, shards: int, sources: Mapping[str, Source], 
     waits = [*unordered, *(name for name, source in sources.items() if not source.ordered)]
     plan = compile_network(network, shards, in_arrival_order=waits)
     splits = [name for name, key in plan.source_keys.items() if sources[name].splits_by(key)]
+    for name in splits:
+        sources[name].deliver_by(plan.source_keys[name], shards)
     return compile_network(network, shards, in_arrival_order=waits, split_sources=splits) if splits else plan
 
 

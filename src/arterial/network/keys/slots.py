@@ -51,6 +51,11 @@ def split(tuples: pl.DataFrame, columns: tuple[str, ...], shards: int) -> list[p
     return [tuples.filter(pl.Series(owner == slot)) if slot in owners else nothing for slot in range(shards)]
 
 
+def of_slot(tuples: pl.DataFrame, columns: tuple[str, ...], shards: int, slot: int) -> pl.DataFrame:
+    """The tuples of one slot, in the order in which they came."""
+    return tuples if shards == 1 else tuples.filter(pl.Series(slots(tuples, columns, shards) == slot))
+
+
 def pieces(tuples: pl.DataFrame, shards: int) -> list[pl.DataFrame]:
     """The tuples cut into as many contiguous pieces, of nearly equal length."""
     ends = [tuples.height * i // shards for i in range(shards + 1)]

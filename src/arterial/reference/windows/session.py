@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from arterial.boxes.windows.session import Session
-from arterial.network.box import IN
+from arterial.network.box import IN, OUT
 from arterial.reference.parts.causes import Because, Region, shown_instant
 from arterial.reference.parts.stream import Tuples, instant
 from arterial.reference.parts.windows import (
@@ -20,12 +20,18 @@ from arterial.reference.parts.windows import (
 
 def session(box: Session, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     """A tuple more than `gap` after the one before it in its group begins a session."""
-    return computed(box, inputs[IN], _sessions(box, inputs[IN]), by_tuples=True)
+    sessions = _sessions(box, inputs[IN])
+    made = computed(box, inputs[IN], sessions, by_tuples=True)
+    if not box.tuples:
+        return made
+    each = zip(in_order_of_end(sessions), made[OUT], strict=True)
+    return {OUT: [inputs[IN][place] | values for one, values in each for place in one.places]}
 
 
 def because(box: Session, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
     """The tuples of the session."""
-    found, stream = in_order_of_end(_sessions(box, inputs[IN]))[place], box.fed_by[IN]
+    sessions, stream = in_order_of_end(_sessions(box, inputs[IN])), box.fed_by[IN]
+    found = ([one for one in sessions for _ in one.places] if box.tuples else sessions)[place]
     first = instant(inputs[IN][found.places[0]], stream.time)
     what = f"the session from {shown_instant(first, stream)} through {shown_instant(found.end, stream)}"
     return window_because(box, inputs[IN], found, what, outputs, place)

@@ -227,23 +227,25 @@ class _Reader:
         return named
 
     def _windowed(self, table: exp.Table, others: list[From]) -> From:
-        """`TUMBLE(stream, time, every) alias`, or `HOP(stream, time, every, over) alias`."""
+        """`TUMBLE(stream, time, every) alias`, `HOP(stream, time, every, over)`, `SESSION(stream, time, gap, key…)`."""
         call = table.this
         nth = sum(one.window is not None for one in others)
         words = [place_of(token) for token in self.tokens if token.text.upper() in WINDOWS]
         place = words[nth] if nth < len(words) else self._keyword(TokenType.FROM)
         word = str(_window_word(call))
-        if word == "SESSION":
-            said = (
-                "SESSION stands in GROUP BY; in FROM stand TUMBLE(stream, time, every), HOP(stream, time, every, over)"
-            )
-            raise SqlError(said, self.text, place)
-        form = f"{word}(stream, time, {', '.join(WINDOWS[word])})"
+        form = f"{word}(stream, time, {', '.join(WINDOWS[word])}{', key…' if word == 'SESSION' else ''})"
         stream, *rest = call.expressions or [None]
-        if len(rest) != len(WINDOWS[word]) + 1 or not isinstance(stream, exp.Column) or stream.table:
+        wanted = len(WINDOWS[word]) + 1
+        key = tuple(rest[wanted:])
+        if len(rest) < wanted or (key and word != "SESSION") or not isinstance(stream, exp.Column) or stream.table:
             raise SqlError(f"in FROM expected {form}", self.text, place)
+        for one in key:
+            if not isinstance(one, exp.Column) or one.table:
+                raise SqlError(
+                    "a key of SESSION is a column of its stream", self.text, place_of_part(one, self.text, place)
+                )
         name = stream.name
-        window = Window(word, rest[0], tuple(self._duration(one, place) for one in rest[1:]), place)
+        window = Window(word, rest[0], tuple(self._duration(one, place) for one in rest[1:wanted]), place, key)
         where = place_of_part(stream, self.text, place)
         return self._named(From(name, table.alias or name, where, window), others)
 

@@ -76,12 +76,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Window:
-    """`TUMBLE(time, every)`, `HOP(time, every, over)` or `SESSION(time, gap)` in GROUP BY; TUMBLE or HOP in FROM."""
+    """`TUMBLE(time, every)`, `HOP(time, every, over)` or `SESSION(time, gap)` in GROUP BY; behind a stream, in FROM."""
 
     kind: str
     time: exp.Expression
     durations: tuple[str | int | float, ...]
     place: Place
+    key: tuple[exp.Expression, ...] = ()
+    """Of SESSION in FROM: the columns whose rows have sessions of their own."""
 
 
 @dataclass(frozen=True)

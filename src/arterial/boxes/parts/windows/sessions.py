@@ -15,6 +15,7 @@ from arterial.boxes.parts.windows.cut import closed_windows, no_windows
 from arterial.boxes.parts.windows.recompute import call_functions, columns_needed
 from arterial.network.box import Stream
 from arterial.network.expression.aggregate import Aggregation
+from arterial.network.schema import Schema
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train
 
@@ -49,10 +50,16 @@ def session_by_values(plan: Aggregation, stream: Stream, train: Train, state: St
     return Train(closed_windows(plan, stream, rows[order], last[order], 1), _settled(train.through, gap))
 
 
-def session_by_tuples(box: str, plan: Aggregation, stream: Stream, train: Train, state: State, gap: int) -> Train:
-    """The sessions that no later tuple can join; the tuples of open ones are kept."""
+def session_by_tuples(
+    box: str, plan: Aggregation, stream: Stream, train: Train, state: State, gap: int, whole: Schema | None = None
+) -> Train:
+    """The sessions that no later tuple can join; the tuples of open ones are kept.
+
+    If they leave as a `whole`, each of their tuples does, with columns of this schema.
+    """
     keys, settled = stream.keyed_by, _settled(train.through, gap)
-    columns = columns_needed(plan, stream)
+    columns = columns_needed(plan, stream) if whole is None else list(stream.schema.names)
+    nothing_closed = Train(no_windows(plan, stream) if whole is None else whole.empty(), settled)
     schema = {name: stream.schema[name].polars for name in columns} | {_SEQUENCE: pl.Int64(), _ALIVE: pl.Int8()}
     table = KeyedTable(state, "tuples", schema, (_SEQUENCE,), _ALIVE)
     old = table.read()
@@ -62,7 +69,7 @@ def session_by_tuples(box: str, plan: Aggregation, stream: Stream, train: Train,
     )
     tuples = pl.concat([old.select(list(schema)), new])
     if not tuples.height:
-        return Train(no_windows(plan, stream), settled)
+        return nothing_closed
     times = instants(tuples, stream.time)
     numbers = _numbers([tuples[key] for key in keys], times, gap)
     session, count = slots_of(np.column_stack([numbers, codes([tuples[key] for key in keys], len(times))]))
@@ -73,7 +80,7 @@ def session_by_tuples(box: str, plan: Aggregation, stream: Stream, train: Train,
     gone = tuples.filter(mask).with_columns(pl.lit(0, pl.Int8).alias(_ALIVE))
     table.write(tuples.filter(~mask), pl.concat([gone, new.filter(~mask[old.height :])]))
     if not closed.any():
-        return Train(no_windows(plan, stream), settled)
+        return nothing_closed
     nothing = pl.DataFrame(schema=accumulator_schema(plan, stream.schema, keys))
     done, slots = accumulate(plan, keys, nothing, tuples.filter(mask), numbers[closed])
     ends = np.zeros(done.height, np.int64)
@@ -81,7 +88,16 @@ def session_by_tuples(box: str, plan: Aggregation, stream: Stream, train: Train,
     order = np.argsort(ends, kind="stable")
     more = call_functions(box, plan, tuples.filter(mask), slots, done.height)
     more = {name: column.gather(order) for name, column in more.items()}
-    return Train(closed_windows(plan, stream, done[order], ends[order], 1, more), settled)
+    sessions = closed_windows(plan, stream, done[order], ends[order], 1, more)
+    if whole is None:
+        return Train(sessions, settled)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    of_tuple = rank[slots]
+    places = np.argsort(of_tuple, kind="stable")
+    own = tuples.filter(mask).select(name for name in columns if name != stream.time)[places]
+    values = sessions[of_tuple[places]].drop(keys)
+    return Train(pl.concat([own, values], how="horizontal").select(whole.names), settled)
 
 
 def _numbers(keys: list[pl.Series], times: Array, gap: int) -> Array:
