@@ -142,7 +142,7 @@ def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path, here: Calla
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     before = json.loads(lines.splitlines()[-1])
-    assert before["state"] == "stopped"
+    assert before["state"] == _noted(tmp_path) == "stopped"
     assert _arterial("status", "out", folder=tmp_path).returncode == 3
     assert 0 < before["step"] < 30
     assert not (tmp_path / "out" / "alerts.parquet").exists()
@@ -150,7 +150,7 @@ def test_run_stop_by_signal_and_go_on(reports: Path, tmp_path: Path, here: Calla
     assert done.exit_code == 0, done.stderr
     after = json.loads(done.stdout.splitlines()[-1])
     assert before["tuples_in"] + after["tuples_in"] == after["total"]["in"]["reports"] == 12_000
-    assert after["state"] == "finished"
+    assert after["state"] == _noted(tmp_path) == "finished"
     again = _arterial(*words[:-1], folder=tmp_path)
     assert again.returncode == 0
     assert "already finished, 12,000 tuples in, 285 out, at 2" in again.stderr
@@ -201,7 +201,7 @@ def test_a_local_run_can_be_repeated(reports: Path, tmp_path: Path) -> None:
     assert _arterial(*words, folder=tmp_path).returncode == 0
     assert (tmp_path / "out" / "alerts.csv").read_bytes() == first
     assert {path.name for path in (tmp_path / "out").glob("[!.]*")} == {
-        "alerts", "alerts.csv", "local", "replay.json",
+        "alerts", "alerts.csv", "local", "replay.json", "run.json",
     }  # fmt: skip
     status = _arterial("status", "out", folder=tmp_path)
     assert status.returncode == 0, status.stderr
@@ -211,6 +211,55 @@ def test_a_local_run_can_be_repeated(reports: Path, tmp_path: Path) -> None:
     refused = _arterial(*words, folder=tmp_path)
     assert refused.returncode == 1
     assert "holds the outputs and the checkpoint of a run on Spark" in refused.stderr
+
+
+def _noted(folder: Path) -> str | None:
+    """The state that `run.json` says."""
+    path = folder / "out" / "run.json"
+    return str(json.loads(path.read_text())["state"]) if path.exists() else None
+
+
+@pytest.mark.thorough
+def test_a_run_says_its_state_in_every_place(tmp_path: Path) -> None:
+    draw = "net = arterial.Network('n')\nnet.source('s', {'time': 'timestamp'}).output('o')\n"
+    (tmp_path / "net.py").write_text("import arterial\n" + draw)
+    (tmp_path / "s.csv").write_text(
+        "time\n" + "".join(f"2026-03-01T06:{i // 60:02}:{i % 60:02}Z\n" for i in range(900))
+    )
+    words = [sys.executable, "-m", "arterial", "run", "net.py", "-s", "s.csv", "--local", "--speed", "1", "--json"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+
+        def wait_for(state: str) -> None:
+            patience = time.monotonic() + 240
+            while _noted(tmp_path) != state:
+                assert process.poll() is None, process.stderr and process.stderr.read()
+                assert time.monotonic() < patience, _noted(tmp_path)
+                time.sleep(0.05)
+
+        wait_for("running")
+        assert _arterial("control", "out/local", "pause", folder=tmp_path).returncode == 0
+        wait_for("paused")
+        assert _arterial("status", "out", folder=tmp_path).returncode == 4
+        assert _arterial("control", "out/local", "resume", folder=tmp_path).returncode == 0
+        wait_for("running")
+        process.send_signal(signal.SIGINT)
+        lines, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    states = [json.loads(line)["state"] for line in lines.splitlines()]
+    assert states[-1] == _noted(tmp_path) == "stopped"
+    assert {"running", "paused"} & set(states)
+    (tmp_path / "net.py").write_text(
+        "import arterial\n"
+        "@arterial.function(reads='time', produces={'x': int})\n"
+        "def wrong(times):\n"
+        "    raise ValueError('not today')\n"
+        "net = arterial.Network('n')\n"
+        "net.source('s', {'time': 'timestamp'}).map('m', {'x': wrong}).output('o')\n"
+    )
+    failed = _arterial("run", "net.py", "-s", "s.csv", "--local", folder=tmp_path)
+    assert failed.returncode == 1
+    assert _noted(tmp_path) == "failed"
+    assert "failed after step" in failed.stderr
 
 
 @pytest.mark.thorough

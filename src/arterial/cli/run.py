@@ -189,7 +189,7 @@ def run(
             )
         running = _start_locally(value, sources, sinks, out, settings)
         write_record(out, network, value, sources)
-        see_through(running, out if usual else None, as_json=as_json, resumes=False)
+        see_through(running, out, as_json=as_json, resumes=False, has_outputs=bool(usual))
         return
     if force:
         start_over(position, sinks)
@@ -200,7 +200,7 @@ def run(
     try:
         running = start(value, sources, sinks, position, settings, spark=session)
         keep_command(position, context)
-        see_through(running, out if usual else None, as_json=as_json, resumes=True)
+        see_through(running, out, as_json=as_json, resumes=True, has_outputs=bool(usual))
     finally:
         session.stop()
 
@@ -210,13 +210,15 @@ def _start_locally(
 ) -> Run:
     """Replace what an earlier local run wrote; never what belongs to a checkpoint."""
     from arterial.connectors.sinks.files.parts import FileSink, clear
+    from arterial.engine.run.figures.status import RUN_FILE
     from arterial.engine.run.local import run_locally
-    from arterial.storage.place import remove_folder
+    from arterial.storage.place import remove, remove_folder
 
     if (out / "checkpoint").exists():
         raise RunError(f"{out} holds the outputs and the checkpoint of a run on Spark; give another folder with --out")
     kept = out / "local"
     remove_folder(kept)
+    remove(out / RUN_FILE)
     for name, sink in sinks.items():
         if isinstance(sink, FileSink) and sink.folder == out / name:
             clear(out / name, name)

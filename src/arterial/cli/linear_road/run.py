@@ -88,10 +88,11 @@ def run(
     from arterial.cli.parts.outcome import ending, leave, say_finished, stop_on_signals
     from arterial.connectors.pace import parse_speed
     from arterial.connectors.rejects import set_aside
+    from arterial.engine.run.figures.status import RUN_FILE
     from arterial.engine.run.watch.watchers import Watch
     from arterial.engine.spark.session import spark_session
     from arterial.linearroad.application.live.input import is_live
-    from arterial.linearroad.application.run import RUN_FILE, LinearRoadRun, RunOptions, clear, finished
+    from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear, finished
     from arterial.linearroad.data.clean_set import REJECTS_FILE
 
     factor = parse_speed(speed)

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from arterial.cli.parts import exit_codes
 from arterial.cli.parts.progress import PLAIN_SECONDS, in_words
+from arterial.engine.run.figures.status import note_state
 from arterial.engine.run.states import FAILED, RUNNING, STOPPED
 from arterial.errors import ArterialError
 
@@ -32,16 +33,17 @@ REFRESH_SECONDS = 0.5
 JSON_SECONDS = 1.0
 
 
-def see_through(running: Run, out: Path | None, *, as_json: bool, resumes: bool) -> None:
+def see_through(running: Run, out: Path, *, as_json: bool, resumes: bool, has_outputs: bool = True) -> None:
     """Show a run until it is over, say how it ended, and leave with the exit code of that.
 
-    `out` is the folder of its outputs, `resumes` whether the same command goes on after a stop.
+    `out` is its folder, where `run.json` says its state and, if it `has_outputs`, outputs are; `resumes` is whether the
+    same command goes on after a stop.
     """
     known = running.notices
     _say_notices(known)
     with stop_on_signals() as asked:
         try:
-            _watch(running, asked, as_json)
+            _watch(running, asked, as_json, _Noted(running, out))
         except ArterialError:
             if not as_json:
                 sys.stderr.write(ending(running.status, resumes=resumes) + "\n")
@@ -51,7 +53,7 @@ def see_through(running: Run, out: Path | None, *, as_json: bool, resumes: bool)
     if not as_json:
         aside = running.statistics.rejects
         notes = [f"{aside:,} set aside ({running.checkpoint}/arterial/rejects)"] if aside else []
-        sys.stderr.write(ending(running.status, resumes=resumes, notes=notes, out=out) + "\n")
+        sys.stderr.write(ending(running.status, resumes=resumes, notes=notes, out=out if has_outputs else None) + "\n")
     leave(running.status, interrupted=signal.SIGINT in asked)
 
 
@@ -109,27 +111,43 @@ def _say_notices(notices: Iterable[str]) -> None:
         sys.stderr.write(notice + "\n")
 
 
-def _watch(running: Run, asked: list[int], as_json: bool) -> None:
+class _Noted:
+    """Writes the state of a run into its folder when it changes."""
+
+    def __init__(self, running: Run, folder: Path) -> None:
+        self._running, self._folder, self._state = running, folder, ""
+
+    def look(self) -> None:
+        status = self._running.status
+        if status.state != self._state:
+            self._state = status.state
+            note_state(self._folder, status)
+
+
+def _watch(running: Run, asked: list[int], as_json: bool, noted: _Noted) -> None:
     console = Console(stderr=True)
     if as_json:
-        _wait(running, asked, lambda: print(json.dumps(described(running)), flush=True), JSON_SECONDS)
+        _wait(running, asked, lambda: print(json.dumps(described(running)), flush=True), JSON_SECONDS, noted)
     elif console.is_terminal:
         with Live(console=console, refresh_per_second=4) as live:
-            _wait(running, asked, lambda: live.update(_table(described(running))), REFRESH_SECONDS)
+            _wait(running, asked, lambda: live.update(_table(described(running))), REFRESH_SECONDS, noted)
     else:
-        _wait(running, asked, lambda: _say(described(running)), PLAIN_SECONDS)
+        _wait(running, asked, lambda: _say(described(running)), PLAIN_SECONDS, noted)
 
 
-def _wait(running: Run, asked: list[int], show: Callable[[], None], every: float) -> None:
+def _wait(running: Run, asked: list[int], show: Callable[[], None], every: float, noted: _Noted) -> None:
     shown = time.monotonic()
     try:
+        noted.look()
         while not running.wait(0.1):
+            noted.look()
             if asked:
                 running.stop(0.0 if len(asked) > 1 else 60.0)
             if time.monotonic() - shown >= every:
                 shown = time.monotonic()
                 show()
     finally:
+        noted.look()
         with suppress(ArterialError):
             show()
 

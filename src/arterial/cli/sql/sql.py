@@ -368,6 +368,7 @@ def _run_on_spark(
     from arterial.cli.parts.outcome import ending, leave, say_finished, stop_on_signals
     from arterial.cli.sql.output import JsonTeller
     from arterial.engine.run.checkpoint.finished import finished, start_over
+    from arterial.engine.run.figures.status import note_state
     from arterial.engine.run.run import run as start
     from arterial.engine.spark.session import spark_session
     from arterial.sql.draw import ANSWER
@@ -399,9 +400,13 @@ def _run_on_spark(
             running = start(net.value, sources, sinks, checkpoint, settings, spark=session)
             for notice in running.notices:
                 sys.stderr.write(f"{notice}\n")
-            while not running.wait(0.1):
-                if asked:
-                    running.stop()
+            note_state(checkpoint, running.status)
+            try:
+                while not running.wait(0.1):
+                    if asked:
+                        running.stop()
+            finally:
+                note_state(checkpoint, running.status)
         finally:
             session.stop()
     answer.tuples = sum(running.status.tuples_in.values())

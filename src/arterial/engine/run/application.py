@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from arterial.engine.run.checkpoint.lock import LOCK_FILE, lock_checkpoint, note_owner
-from arterial.engine.run.figures.status import Status
+from arterial.engine.run.figures.status import Status, note_state
 from arterial.engine.run.run import Run
 from arterial.errors import ArterialError, MachineError, RunError
 from arterial.storage.damage import read_json
@@ -96,8 +96,9 @@ class Application(ABC):
         self._note_unless_ended()
         self.close()
 
-    def note(self, status: Status) -> None:  # noqa: B027  (most keep it in the checkpoint only)
-        """Write down the state of the run where users look for it, other than in the checkpoint."""
+    def note(self, status: Status) -> None:
+        """Write down the state of the run where users look for it."""
+        note_state(self.checkpoint, status)
 
     def _note_unless_ended(self) -> None:
         """One that has ended is finished only when its figures are written; until then it can be taken up again."""

@@ -19,7 +19,7 @@ from arterial.connectors.source import Source
 from arterial.connectors.tables.file import FileTable
 from arterial.engine.run.application import WARM_UP_STEPS, Application, check_settings, write_json
 from arterial.engine.run.checkpoint.lock import lock_checkpoint
-from arterial.engine.run.figures.status import Status, read_status
+from arterial.engine.run.figures.status import RUN_FILE, Status, note_state, read_status
 from arterial.engine.run.run import Run, Settings
 from arterial.engine.run.run import run as run_network
 from arterial.engine.run.states import FINISHED
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WORK = "work"
-RUN_FILE = "run.json"
-"""The state of the run, and its figures when it is finished, where the answers are."""
-
 # As fast as possible there is nothing to be in time for, only workers to be started.
 FREE_WARM_UP_STEPS = 2
 TRAIN_SIZE = 32_000_000
@@ -201,7 +198,7 @@ class LinearRoadRun(Application):
 
     def note(self, status: Status) -> None:
         """Keep the state in the output folder, where the figures will be too."""
-        write_json(self.options.out / RUN_FILE, asdict(status))
+        note_state(self.options.out, status)
 
     def stop(self) -> None:
         """End it after the train at hand; the same command takes it up again."""

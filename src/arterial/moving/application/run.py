@@ -170,6 +170,7 @@ class MovingRun(Application):
             delay_worst=updates.delay(1.0),
         )
         write_json(self.folder / SUMMARY, {**asdict(summary), "bytes": updates.size})
+        self.note(self._run.status)
         self.close()
         return summary
 

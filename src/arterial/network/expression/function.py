@@ -65,9 +65,11 @@ class TupleError(RunError):
 
 
 def function(
-    *, reads: Sequence[str], produces: Mapping[str, Any] | type | str
+    *, reads: str | Sequence[str], produces: Mapping[str, Any] | type | str
 ) -> Callable[[Callable[..., Any]], Function]:
     """Make a function a `Function`: it gets a polars Series for each column that it reads, in that order.
+
+    `reads` may be the name of a single column.
 
     In a Map it returns as many values as it gets, for each column that it produces: a Series, or a tuple of them. In a
     Filter it produces one bool. As an aggregate it gets the tuples of a window and returns one value, or a tuple.
@@ -84,7 +86,7 @@ def function(
             schema = Schema((Field("", Schema.of({"value": produces})["value"]),))
         else:
             schema = Schema.of(produces)
-        return Function(place_of(body), tuple(reads), schema, body)
+        return Function(place_of(body), (reads,) if isinstance(reads, str) else tuple(reads), schema, body)
 
     return decorate
 

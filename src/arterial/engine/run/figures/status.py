@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,12 @@ from arterial.engine.run.checkpoint.lock import LOCK_FILE, is_locked
 from arterial.engine.run.states import PAUSED, RUNNING, STATES, STOPPED
 from arterial.errors import RunError
 from arterial.figures.step import StepFigures
-from arterial.storage.place import put_in_place
+from arterial.storage.place import make_folder, put_in_place
 from arterial.storage.remote import path_of
 
 STATUS_FILE = "status.json"
+RUN_FILE = "run.json"
+"""Where users look first: the state of a run and its counts when the state last changed."""
 
 _PLACES = (".", "checkpoint", "work/checkpoint", "local")
 """Where the checkpoint lies in the folder of a run: `arterial run`'s, Linear Road's, that of a local run."""
@@ -145,6 +147,12 @@ class StatusFile:
             # Not `asdict`, which copies all of it at every step.
             said = {name: getattr(status, name) for name in Status.__dataclass_fields__}
             put_in_place(self._path, json.dumps(said) + "\n")
+
+
+def note_state(folder: Path, status: Status) -> None:
+    """Write the state of a run where users look for it."""
+    make_folder(folder)
+    put_in_place(folder / RUN_FILE, json.dumps(asdict(status), indent=2) + "\n")
 
 
 def read_status(checkpoint: Path, name: str = STATUS_FILE) -> Status | None:
