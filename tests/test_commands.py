@@ -1,6 +1,6 @@
 """The commands in README and docs: all have known options; those that need little are run in order in an empty folder.
 
-The pages of how-to, sources, sinks, SQL and the tutorial have tests of their own.
+`RUN_ELSEWHERE` says which pages have tests of their own, and `ONLY_PARSED` which are not run, and why.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shlex
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,84 @@ def test_the_commands_of_a_page(name: str, tmp_path: Path, monkeypatch: pytest.M
             done = CliRunner().invoke(app, shlex.split(line)[1:])
             assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception}"
     assert run > 1
+
+
+# Pages whose commands are given to a run at work, and what is replaced so that they end.
+RUN_BESIDE = {
+    "running.md": {},
+    "runtime/README.md": {},
+    "runtime/tap.md": {"arterial tap alerts fast": "arterial tap alerts fast --limit 1", ">= 150": ">= 105"},
+    "runtime/optimizer.md": {},
+}
+STARTS, LOOKS_ON = "arterial run ", "arterial top "
+"""What starts the run, which the test does; and what shows it until it is over."""
+NEVER_ENDS = re.compile(r"^(arterial tap alerts (?!.*--limit).*)$", re.MULTILINE)
+
+
+@pytest.mark.thorough
+def test_the_commands_of_pages_beside_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([sys.executable, str(ROOT / "examples" / "speeding.py")], check=True, capture_output=True)
+    words = f"run {ROOT / NET} -s reports=reports.parquet -o alerts --local --speed 1".split()
+    with subprocess.Popen([sys.executable, "-m", "arterial", *words], stderr=subprocess.DEVNULL) as running:
+        try:
+            while not (tmp_path / "alerts" / "run.json").exists():
+                assert running.poll() is None
+                time.sleep(0.05)
+            for name, replaced in RUN_BESIDE.items():
+                text = "\n".join(_lines(ROOT / "docs" / name)).replace("arterial control alerts stop", "")
+                for old, new in replaced.items():
+                    text = text.replace(old, new)
+                lines = [line for line in NEVER_ENDS.sub(r"\1 --limit 1", text).splitlines() if "arterial " in line[:9]]
+                commands = [line for line in lines if not line.startswith((STARTS, LOOKS_ON))]
+                assert commands
+                for line in commands:
+                    done = CliRunner().invoke(app, shlex.split(line)[1:])
+                    assert done.exit_code in (0, 5), f"{name}: {line}\n{done.output}\n{done.exception}"
+            assert CliRunner().invoke(app, ["control", "alerts", "stop"]).exit_code == 0
+            assert running.wait(240) == 3
+        finally:
+            running.kill()
+
+
+RUN_ELSEWHERE = {
+    "README.md": "here, in an empty folder (slow)",
+    "docs/index.md": "tests/test_how_to.py",
+    "docs/how-to/folder.md": "tests/test_how_to.py",
+    "docs/how-to/look.md": "tests/test_how_to.py",
+    "docs/how-to/resume.md": "tests/test_how_to.py (slow)",
+    "docs/how-to/webhook.md": "tests/test_how_to.py",
+    "docs/operations.md": "tests/test_how_to.py (slow)",
+    "docs/sources.md": "tests/test_how_to.py",
+    "docs/sinks.md": "tests/cli/test_sinks.py",
+    "docs/sql.md": "tests/cli/test_sql.py",
+    "docs/tutorial/clicks.md": "tests/test_tutorial.py",
+    "docs/tutorial/fleet.md": "tests/test_tutorial.py",
+    "docs/tutorial/sensors.md": "tests/test_tutorial.py",
+}
+ONLY_PARSED = {
+    "docs/cluster.md": "needs several hosts; tests/cluster runs such commands on hosts of its own",
+    "docs/kafka.md": "needs brokers; tests/connectors/kafka reads and writes all that the page names",
+    "docs/live.md": "needs senders; tests/connectors/live has one for each kind of address",
+    "docs/linear-road/boxes.md": "takes minutes; tests/linearroad runs the example on less",
+    "docs/linear-road/data.md": "needs the files of others; tests/linearroad/data has some",
+    "docs/linear-road/describe.md": "takes a city; tests/linearroad describes a small one",
+    "docs/linear-road/history.md": "takes minutes and a GB; tests/linearroad/history makes a small one",
+    "docs/linear-road/rate.md": "takes ten minutes of real time for each trial; tests/linearroad/rate has a short one",
+    "docs/linear-road/run.md": "takes three hours; README has a short run",
+    "docs/linear-road/simulate.md": "takes minutes; README has a short city",
+    "docs/linear-road/validate.md": "needs a run of hours; README validates a short one",
+    "docs/moving/experiments.md": "takes an hour; tests/moving runs its parts",
+    "docs/runtime/replace.md": "needs a second network; tests/engine/run/test_replacing.py has one",
+    "docs/studio.md": "opens a page; tests/studio looks at it with a browser",
+}
+
+
+def test_it_is_known_which_pages_are_run() -> None:
+    here = {f"docs/{name}" for name in (*RUN_HERE, *RUN_BESIDE)}
+    pages = {str(page.relative_to(ROOT)) for page in PAGES if _commands(page)}
+    assert pages <= here | RUN_ELSEWHERE.keys() | ONLY_PARSED.keys()
+    assert not (here | RUN_ELSEWHERE.keys()) & ONLY_PARSED.keys()
+    for test in {**RUN_ELSEWHERE, **ONLY_PARSED}.values():
+        for path in re.findall(r"tests/[\w/.]+", test):
+            assert (ROOT / path).exists(), path
