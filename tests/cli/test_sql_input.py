@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from arterial.cli.main import app
+from arterial.sql.inputs.reading import Wishes
+from arterial.sql.inputs.standard_input import read_standard_input
 
 ROWS = "t,id,x\n1,7,1\n2,7,2\n2,8,5\n61,8,6\n"
 
@@ -117,3 +121,26 @@ def test_what_it_refuses(words: list[str], said: str) -> None:
     _, told, code = command("SELECT A.x FROM A, B WHERE A.id = B.id", *words)
     assert code != 0
     assert said in told
+
+
+OBJECTS = b'{"t": 1, "id": 7, "x": 1}\n{"t": 2, "id": 7, "x": 2}\n'
+
+
+def test_json_lines_and_what_is_packed() -> None:
+    for given in (OBJECTS, gzip.compress(OBJECTS), gzip.compress(ROWS.encode())):
+        result = CliRunner().invoke(app, ["sql", "SELECT count(*) AS n FROM Cars", "--from", "Cars=-"], input=given)
+        assert result.exit_code == 0, result.output
+        assert result.stdout.startswith("1,+,1\n")
+
+
+def test_json_lines_as_they_come() -> None:
+    out, into = os.pipe()
+    with os.fdopen(out, "rb") as stream, os.fdopen(into, "wb", buffering=0) as sender:
+        sender.write(OBJECTS)
+        given, more = read_standard_input(stream, Wishes())
+        assert given.rows.rows() == [(1, 7, 1), (2, 7, 2)]
+        assert more is not None
+        sender.write(b'{"t": 3, "id": 8, "x": 5}\nnothing\n{"t": 4, "x": 6, "id": 8}')
+        sender.close()
+        assert [row for piece in more.pieces() for row in piece.rows()] == [(3, 8, 5), (4, 8, 6)]
+        assert [reject.line for reject in more.rejects] == [4]

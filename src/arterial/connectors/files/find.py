@@ -57,6 +57,11 @@ class DataFile:
             raise DataError(f"{self.path}: cannot be read: {fault.strerror or fault}") from None
 
 
+def has_lines(first: bytes) -> bool:
+    """Whether a content that begins so can be read line by line; what is packed or typed must be there as a whole."""
+    return not first.startswith(tuple(magic for magic, kind in (*_MAGIC, *_PACKED, *_UNREADABLE) if kind != JSON))
+
+
 def find_files(path: Path, where: str, *, may_be_none: bool = False) -> list[DataFile]:
     """The files that a path stands for, in the order of their names; all must be of one kind.
 

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 import polars as pl
 
+from arterial.connectors.files.find import has_lines
 from arterial.connectors.live.lines import LineFormat, LineReader
 from arterial.connectors.rejects import Reject
 from arterial.connectors.values import TimeOptions
@@ -87,10 +88,11 @@ def read_standard_input(
     if not isinstance(given.entry, StreamEntry):  # a table is known when all of it is there
         return _read(content + _rest(stream), wishes, table, space), None
     options = TimeOptions(unit="s") if given.fractional else TimeOptions()
-    reader = LineReader(NAME, LineFormat(given.entry.schema, "csv", None, options))
     begin = len(content) - len(content.lstrip(b"\r\n \t\xef\xbb\xbf"))
-    header = content.find(b"\n", begin) + 1
-    reader.feed(content[:header])
+    is_json = content.startswith(b"{", begin)
+    reader = LineReader(NAME, LineFormat(given.entry.schema, "jsonl" if is_json else "csv", None, options))
+    if not is_json:
+        reader.feed(content[: content.find(b"\n", begin) + 1])  # the header
     reader.place.lines = content[:end].count(b"\n")
     reader.feed(content[end:])
     said = "; ".join(f"{column.name} {column.type}" for column in given.entry.schema)
@@ -141,11 +143,9 @@ def _first(source: BinaryIO, whole: bool) -> tuple[bytes, int | None]:
     ready = select.poll()
     ready.register(stream, select.POLLIN)
     while True:
-        enough = content.count(b"\n") > 1
+        enough = content.count(b"\n") > (0 if content.lstrip().startswith(b"{") else 1)
         if enough and (len(content) >= FIRST_BYTES or not ready.poll(1000 * PAUSE_SECONDS)):
-            if content.startswith(b"PAR1"):
-                return content + _rest(stream), None
-            return content, stream
+            return (content, stream) if has_lines(content) else (content + _rest(stream), None)
         piece = os.read(stream, _PIECE)
         if not piece:
             return content, None
@@ -161,7 +161,7 @@ def _rest(stream: int) -> bytes:
 
 def _read(content: bytes, wishes: Wishes, table: bool, space: Space) -> Input:
     with TemporaryDirectory() as folder:
-        path = Path(folder) / ("input.parquet" if content.startswith(b"PAR1") else "input.csv")
+        path = Path(folder) / "input"  # without an ending: the first bytes say what it is
         path.write_bytes(content)
         try:
             found = read_input(path, wishes, table=table, space=space)
