@@ -11,15 +11,15 @@ from pathlib import Path
 
 OUT = Path("out/studio")
 STATUS_FILE = "status.json"
-SIMULATE = f"linear-road simulate --out {OUT}/city --xways 1 --seconds 1200 --start-at 4200 --seed 1"
-RUN = f"linear-road run --data {OUT}/city --out {OUT}/answers --speed 2 --keep '30 minutes' --force"
+SIMULATE = f"linear-road simulate --out {OUT}/city --xways 1 --seconds 900 --start-at 1800 --density 2 --seed 1"
+RUN = f"linear-road run --data {OUT}/city --out {OUT}/answers --speed 1 --keep '30 minutes' --force"
 START_SECONDS = 180.0
 
 
 def main() -> None:
-    """Simulate 20 minutes once, with two accidents; run at twice the speed; show it until Ctrl-C."""
+    """Simulate 15 minutes once, with two accidents; run them as they were; show it until Ctrl-C."""
     if not (OUT / "city").exists():
-        print(f"==> Simulating 20 minutes of rush\n    $ arterial {SIMULATE}", flush=True)
+        print(f"==> Simulating 15 minutes of rush\n    $ arterial {SIMULATE}", flush=True)
         _arterial(SIMULATE).wait()
     shutil.rmtree(OUT / "answers", ignore_errors=True)
     print(f"==> Tolling it live\n    $ arterial {RUN}", flush=True)

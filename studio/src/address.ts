@@ -23,6 +23,22 @@ export function formatAddress({ view, values }: Address): string {
   return `#/${encodeURIComponent(view)}${query ? `?${query}` : ""}`;
 }
 
+/** Where one looks: what is in the middle, and how near it is. */
+export interface Eye {
+  x: number;
+  y: number;
+  zoom: number;
+}
+
+export function parseEye(text: string | undefined): Eye | null {
+  const [x, y, zoom] = (text ?? "").split(",").map(Number);
+  return x !== undefined && y !== undefined && zoom !== undefined && zoom > 0 && [x, y, zoom].every(Number.isFinite) ? { x, y, zoom } : null;
+}
+
+export function formatEye({ x, y, zoom }: Eye): string {
+  return [x, y, zoom].map((one) => Number(one.toPrecision(7))).join(",");
+}
+
 /** Change some of what the address says; null leaves a value out. */
 export type Go = (values: Record<string, string | null>, view?: string) => void;
 

@@ -3,9 +3,12 @@
 import { useMemo, useSyncExternalStore } from "react";
 import { lastSteps, placeAt, windowOf, type Status, type Step, type Window } from "./figures/steps";
 import type { Address } from "./address";
-import { theLive } from "./wire/api";
+import { get, theLive } from "./wire/api";
 
 const MOST_STEPS = 20_000;
+const OLDER_STEPS = 2000;
+/** How often the moment moves on while it plays, at the pace of the run. */
+export const PLAY_SECONDS = 0.5;
 export const DEFAULT_WINDOW = 10;
 
 export interface RunState {
@@ -29,12 +32,25 @@ export class RunStore {
       {
         frame: ({ header }) => {
           const status = header.status as Status;
+          const first = this.state.steps.length === 0;
           this.set({ status, steps: joined(this.state.steps, header.steps as Step[]), now: header.now as number });
+          if (first) void this.lookBack();
         },
         error: (message) => this.set({ status: this.state.status && { ...this.state.status, error: message } }),
       },
       true,
     );
+  }
+
+  /** The steps before those that came at first, as far as the run still has them. */
+  private async lookBack() {
+    for (;;) {
+      const first = this.state.steps[0];
+      if (!first || first.step <= 1 || this.state.steps.length >= MOST_STEPS) return;
+      const older = await get<Step[]>(`steps?before=${first.step}&most=${OLDER_STEPS}`).catch(() => []);
+      if (!older.length || this.state.steps[0] !== first) return;
+      this.set({ steps: [...older, ...this.state.steps].slice(-MOST_STEPS) });
+    }
   }
 
   subscribe = (watcher: () => void) => {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -17,10 +19,12 @@ from starlette.websockets import WebSocketDisconnect
 
 from arterial.causes.local_record import write_record
 from arterial.connectors.files.source import FileSource
+from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.drawing import Network
 from arterial.engine.run.figures.status import read_status
 from arterial.engine.run.local import LocalRun, run_locally
+from arterial.network.train import END, Train
 from arterial.sql.attach import attach
 from arterial.studio.app import make_app
 from arterial.studio.frames import pack, pack_rows
@@ -115,7 +119,8 @@ def test_figures_come_live(client: TestClient) -> None:
         channel, first = frame(socket)
         assert channel == 7
         assert first["status"]["state"] in ("running", "paused")
-        _, second = frame(socket)
+        while not (second := frame(socket)[1])["steps"]:
+            pass  # a machine that is busy: it says that nothing has happened yet
         assert second["steps"][0]["step"] == first["steps"][-1]["step"] + 1
 
 
@@ -231,6 +236,62 @@ def test_a_breakpoint_leaves_the_run_behind_the_very_train(tmp_path: Path) -> No
         run.stop()
 
 
+@pytest.mark.thorough
+def test_a_run_that_is_killed_under_the_page(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-m", "tests.studio.traffic", str(tmp_path)])
+    try:
+        _until(lambda: (tmp_path / "status.json").exists() and read_status(tmp_path).step > 3, 60)  # type: ignore[union-attr]
+        with (
+            TestClient(make_app(Run(tmp_path)), base_url="http://localhost") as client,
+            client.websocket_connect("ws://localhost/api/live") as socket,
+        ):
+            socket.send_text(json.dumps({"open": "figures", "id": 1}))
+            socket.send_text(json.dumps({"open": "tuples", "id": 2, "arc": ARC}))
+            socket.send_text(json.dumps({"open": "breakpoint", "id": 3, "arc": ARC, "where": "time < 0"}))
+            assert {frame(socket)[0] for _ in range(4)} >= {1, 2}
+            process.kill()
+            process.wait()
+            said: dict[int, dict[str, Any]] = {}
+            while not (said.get(1, {}).get("status", {}).get("state") == "stopped" and 2 in said and 3 in said):
+                channel, header = frame(socket)
+                if channel == 1 or header.get("end"):
+                    said[channel] = header
+            assert "was killed" in said[1]["status"]["error"]
+            assert client.get("/api/status").json()["state"] == "stopped"
+            assert client.get("/api/network").status_code == 200
+            socket.send_text(json.dumps({"open": "rows", "id": 4, "place": "kept"}))
+            while (found := frame(socket))[0] != 4:
+                pass
+            assert "outputs" in found[1]  # what it kept can still be asked
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_finished_run_takes_no_command(tmp_path: Path) -> None:
+    live(tmp_path, number=5, interval=0.0).wait()
+    answer = TestClient(make_app(Run(tmp_path)), base_url="http://localhost").post(
+        "/api/control", json={"command": "pause"}
+    )
+    assert answer.status_code == 400
+    assert "the run is finished" in answer.json()["detail"]
+
+
+def test_a_view_is_asked_like_a_connection_point(tmp_path: Path) -> None:
+    net = Network("viewed")
+    reports = net.source("reports", {"time": int, "speed": int})
+    reports.connection_point("kept", "1 hour").filter("fast", "speed > 100").view("fast_ones")
+    reports.output("all")
+    rows = pl.DataFrame({"time": [1, 2, 3], "speed": [90, 120, 130]})
+    run_locally(net.value, {"reports": MemorySource([Train(rows, END)])}, {"all": MemorySink()}, tmp_path).wait()
+    with TestClient(make_app(Run(tmp_path)), base_url="http://localhost") as client:
+        assert client.get("/api/subject").json()["places"] == ["fast_ones", "kept"]
+        with client.websocket_connect("ws://localhost/api/live") as socket:
+            socket.send_text(json.dumps({"open": "rows", "id": 1, "place": "fast_ones"}))
+            assert "outputs" in frame(socket)[1]
+            assert frame(socket)[1]["texts"]["speed"] == [120, 130]
+
+
 def test_a_tap_is_gone_when_its_page_is(client: TestClient, running: LocalRun) -> None:
     with client.websocket_connect("ws://localhost/api/live") as socket:
         socket.send_text(json.dumps({"open": "tuples", "id": 1, "arc": ARC}))
@@ -282,6 +343,12 @@ def test_why_names_the_causes_of_a_row(tmp_path: Path, monkeypatch: pytest.Monke
     asked = TestClient(make_app(Run(Path("o"))), base_url="http://localhost")
     said = asked.post("/api/why", json={"output": "alerts", "row": {"time": 2, "speed": 120}}).json()
     assert [one["values"] for one in said["tuples"] if one.get("needed")] == [{"time": 2, "speed": 120}]
+    by_words = asked.post("/api/why", json={"output": "alerts", "where": "speed = 120"}).json()
+    assert by_words["tuples"] == said["tuples"]
+    several = asked.post("/api/why", json={"output": "alerts", "where": "speed > 0"})
+    assert several.status_code == 400
+    assert "2 rows" in several.json()["detail"]
+    assert asked.post("/api/why", json={"output": "alerts", "where": "sped > 0"}).status_code == 400
     assert "did you mean 'alerts'" in asked.post("/api/why", json={"output": "alert", "row": {}}).json()["detail"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -135,7 +136,7 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
         page.goto(f"{shown.address}#/city")
         expect(page.get_by_test_id("city-size")).to_have_text("222")
         expect(page.get_by_test_id("accidents")).to_contain_text(f"Expressway 0 eastbound, segment {ACCIDENT}")
-        assert _inked(page) > 200, "the vehicles are not drawn"
+        assert inked(page) > 200, "the vehicles are not drawn"
         page.get_by_label("Find a vehicle").fill("105")
         page.get_by_role("button", name="Find").click()
         card = page.get_by_test_id("card")
@@ -149,6 +150,17 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
         page.keyboard.press("Home")
         expect(page.get_by_test_id("city-time")).to_have_text("0:00:00")
         expect(page.get_by_text("Nobody is alerted of one.")).to_be_visible()
+        # It plays on from there; and where one looks is in the address.
+        page.get_by_role("button", name="Play").click()
+        expect(page.get_by_test_id("city-time")).not_to_have_text("0:00:00")
+        page.get_by_role("button", name="Nearer").click()
+        expect(page).to_have_url(re.compile("eye="))
+        looked = re.search("eye=[^&]*", page.url)
+        page.reload()
+        expect(page.get_by_test_id("city-size")).to_have_text("222")
+        page.wait_for_timeout(1200)
+        assert looked is not None
+        assert looked[0] in page.url
     finally:
         shown.stop()
 
@@ -171,7 +183,7 @@ def test_any_stream_with_x_and_y_is_a_city_too(page: Page, tmp_path: Path) -> No
         page.goto(f"{shown.address}#/city?vehicle=7")
         expect(page.get_by_test_id("city-size")).to_have_text("30")
         expect(page.get_by_test_id("card")).to_contain_text("x 89.00000, y 49.00000")
-        assert _inked(page) > 200
+        assert inked(page) > 200
     finally:
         shown.stop()
 
@@ -206,7 +218,7 @@ def test_moving_queries_follow_their_objects(page: Page, tmp_path: Path) -> None
         shown.stop()
 
 
-def _inked(page: Page) -> int:
+def inked(page: Page) -> int:
     """How many pixels of the vehicles' canvas are not empty, read in the frame in which they are drawn."""
     script = """() => new Promise(done => requestAnimationFrame(() => {
         const from = document.querySelector('[data-testid=vehicles]');

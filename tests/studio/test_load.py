@@ -1,15 +1,16 @@
-"""Fifty pages, pages that take nothing, and pages that vanish: the run goes on, and so does the studio."""
+"""Fifty pages, slow and vanished ones, huge messages: the run goes on, and so does the studio."""
 
 from __future__ import annotations
 
 import json
 import socket
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from arterial.engine.run.local import LocalRun
@@ -44,3 +45,22 @@ def test_fifty_pages_slow_ones_and_vanished_ones(studio: Studio, running: LocalR
     with connect(f"ws://{place.netloc}/api/live") as page:
         page.send(json.dumps({"open": "figures", "id": 1}))
         assert page.recv(timeout=10)
+
+
+@pytest.mark.parametrize("kind", ["text", "binary", "query"])
+def test_a_message_of_ten_megabytes_ends_its_socket_only(studio: Studio, running: LocalRun, kind: str) -> None:
+    place = urlsplit(studio.address)
+    query = "SELECT " + "speed + " * 1_250_000 + "1 AS a FROM kept"
+    message: str | bytes = json.dumps({"open": "rows", "id": 2, "place": "kept", "query": query})
+    message = {"text": "x" * 10_000_000, "binary": bytes(10_000_000), "query": message}[kind]
+    with connect(f"ws://{place.netloc}/api/live") as other, connect(f"ws://{place.netloc}/api/live") as page:
+        other.send(json.dumps({"open": "figures", "id": 1}))
+        with suppress(ConnectionClosed):  # it may be refused before all of it was sent
+            page.send(message)
+        with pytest.raises(ConnectionClosed) as over:
+            page.recv(timeout=20)
+        assert over.value.rcvd is None or over.value.rcvd.code in (1003, 1009)
+        before = running.status.step
+        for _ in range(3):
+            assert other.recv(timeout=10)
+    assert running.status.step > before

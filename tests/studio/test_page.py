@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -11,13 +13,21 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from arterial.engine.run.local import LocalRun
+from arterial import Network
+from arterial.causes.local_record import write_record
+from arterial.connectors.files.source import FileSource
+from arterial.connectors.memory_source import MemorySource
+from arterial.connectors.sinks.memory import MemorySink
+from arterial.engine.run.local import LocalRun, run_locally
+from arterial.engine.run.settings import Settings
+from arterial.face.collect import collect
 from arterial.network.network import NetworkValue
 from arterial.studio.server import Studio
 from arterial.studio.subject import Drawn, Run
-from tests.studio.traffic import live, traffic
+from tests.studio.traffic import live, traffic, trains
 
 pytestmark = pytest.mark.thorough
 
@@ -175,6 +185,27 @@ def _as_rows(lines: list[str]) -> list[dict[str, str]]:
     return sorted(({k: row[k] for k in ("time", "road", "n", "total")} for row in rows), key=json.dumps)
 
 
+def test_what_is_left_out_is_settled_from_the_page(page: Page, tmp_path: Path) -> None:
+    net = Network("fast")
+    reports = net.source("reports", {"time": int, "vehicle": int, "road": int, "speed": int})
+    reports.filter("fast", "speed > 100").output("alerts")
+    given = {"reports": MemorySource(trains(3000))}
+    run = run_locally(net.value, given, {"alerts": MemorySink()}, tmp_path / "run", Settings(shards=2, interval=0.05))
+    shown = Studio(Run(tmp_path / "run")).start()
+    try:
+        page.goto(f"{shown.address}#/network?arc=reports.out%20%E2%86%92%20fast.in")
+        page.get_by_label("settle later").check()
+        page.get_by_role("button", name="Shed").click()
+        expect(page.locator(".way-label.marked")).to_contain_text("sheds 50 %")
+        page.get_by_role("button", name="Close").click()
+        expect(page.get_by_test_id("overflow")).to_contain_text("tuples wait to be settled")
+        page.get_by_role("button", name="Settle now").click()
+        expect(page.get_by_test_id("overflow")).to_contain_text("answers that came late: alerts")
+    finally:
+        shown.stop()
+        run.stop()
+
+
 def test_a_held_arc_shows_what_waits_and_a_shed_one_its_share(page: Page, tmp_path: Path) -> None:
     run = live(tmp_path / "run", interval=0.05)
     shown = Studio(Run(tmp_path / "run")).start()
@@ -268,6 +299,226 @@ def test_a_graph_is_dragged_and_the_run_goes_on_with_it(page: Page, tmp_path: Pa
     finally:
         shown.stop()
         run.stop()
+
+
+def test_a_python_network_is_opened_changed_and_saved(page: Page, tmp_path: Path) -> None:
+    shown = Studio(Drawn(traffic())).start()
+    try:
+        page.goto(f"{shown.address}#/draw?box=slow")
+        expect(_editor(page, "predicate")).to_have_text("mean < 70")
+        _editor(page, "predicate").fill("mean < 60")
+        page.get_by_role("tab", name="Changes").click()
+        expect(page.locator(".diff .gone")).to_contain_text("mean < 70")
+        expect(page.locator(".diff .new")).to_contain_text("mean < 60")
+        # Another view, and back: the drawing is still there, and where one was.
+        page.get_by_role("button", name="Network").click()
+        expect(page.get_by_test_id("canvas")).to_be_visible()
+        page.go_back()
+        expect(page.locator(".diff .new")).to_contain_text("mean < 60")
+        page.reload()
+        expect(page.locator(".diff .new")).to_contain_text("mean < 60")
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Python", exact=True).click()
+        saved.value.save_as(tmp_path / "drawn.py")
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="JSON", exact=True).click()
+        saved.value.save_as(tmp_path / "drawn.json")
+        page.get_by_role("button", name="Start over").click()
+        page.get_by_role("tab", name="Changes").click()
+        expect(page.get_by_text("Nothing is changed.")).to_be_visible()
+        page.get_by_label("Open a drawing").set_input_files(tmp_path / "drawn.json")
+        page.get_by_role("tab", name="Changes").click()
+        expect(page.locator(".diff .new")).to_contain_text("mean < 60")
+        page.get_by_label("Open a drawing").set_input_files(tmp_path / "drawn.py")
+        expect(page.get_by_test_id("draw-message")).to_contain_text("drawn.py is no drawing")
+    finally:
+        shown.stop()
+    scope: dict[str, object] = {}
+    exec((tmp_path / "drawn.py").read_text(), scope)
+    drawn = Network.from_json((tmp_path / "drawn.json").read_text())
+    rows = [row for train in trains(40) for row in train.tuples.to_dicts()]
+    given = {"reports": rows}
+    mine, theirs = collect(scope["net"], given), collect(drawn, given)  # type: ignore[arg-type]
+    assert {name: mine[name].to_dicts() for name in mine} == {name: theirs[name].to_dicts() for name in theirs}
+    assert mine["means"].height
+
+
+def test_ports_are_connected_by_dragging_and_types_are_checked(page: Page, sheet: Studio) -> None:
+    page.goto(sheet.address)
+    palette = page.get_by_role("navigation", name="Boxes")
+    palette.get_by_role("button", name="source", exact=True).click()
+    page.get_by_label("schema").fill("time int, name str")
+    page.locator(".react-flow__pane").click(position={"x": 5, "y": 5})
+    page.evaluate("location.hash = '#/draw'")  # nothing is chosen: the next box is fed by nothing
+    palette.get_by_role("button", name="filter", exact=True).click()
+    _editor(page, "predicate").fill("name > 3")
+    expect(page.get_by_test_id("box-error")).to_contain_text("nothing comes to in")
+    begin = page.locator('.react-flow__node[data-id="source"] .react-flow__handle.source').first
+    end = page.locator('.react-flow__node[data-id="filter"] .react-flow__handle.target')
+    begin.drag_to(end)
+    expect(page.locator(".react-flow__edge")).to_have_count(1)
+    expect(page.get_by_test_id("box-error")).to_contain_text("name")
+    _editor(page, "predicate").fill("name = 'a'")
+    expect(page.get_by_test_id("box-error")).to_have_count(0)
+    palette.get_by_role("button", name="output", exact=True).click()
+    expect(page.get_by_test_id("draft-state")).to_have_text("fits")
+
+
+def test_a_tuple_is_stepped_through_the_boxes(page: Page, studio: Studio) -> None:
+    page.goto(f"{studio.address}#/network?arc=reports.out%20%E2%86%92%20fast.in")
+    page.get_by_role("button", name="Try a tuple").click()
+    page.get_by_label("Tuples as JSON").fill('{"time": 1, "vehicle": 2, "road": 1, "speed": 120}')
+    page.get_by_role("button", name="Step through").click()
+    hops = page.get_by_test_id("trace").locator(".hops > li")
+    expect(hops).to_have_count(1)
+    expect(hops.first).to_contain_text("fast")
+    expect(page.locator('.react-flow__node[data-id="fast"]')).to_be_visible()  # its group was opened
+    for number in (2, 3, 4):
+        page.get_by_role("button", name="Next box").click()
+        expect(hops).to_have_count(number)
+    expect(hops.nth(2)).to_contain_text("got 1 tuple")
+    expect(hops.nth(2)).to_contain_text("top 120")
+    expect(hops.nth(3)).to_contain_text("alerts")
+    page.get_by_label("Tuples as JSON").fill('{"time": "x"}')
+    page.get_by_role("button", name="Run it").click()
+    expect(page.get_by_role("alert")).to_contain_text("column 'time': expected int64")
+
+
+def test_an_address_brings_back_place_time_and_selection(page: Page, studio: Studio) -> None:
+    page.goto(f"{studio.address}#/network?open=speeding&box=per_ten&window=60")
+    expect(page.get_by_test_id("box-page")).to_be_visible()
+    _until(lambda: int(page.get_by_test_id("step").inner_text().replace(",", "")) > 20)
+    expect(page.locator('.react-flow__node[data-id="per_ten"]')).to_be_visible()
+    page.mouse.move(300, 400)
+    page.mouse.wheel(0, -300)
+    expect(page).to_have_url(re.compile("eye="))
+    page.get_by_label("Moment").focus()
+    page.keyboard.press("Home")
+    expect(page.get_by_test_id("moment")).to_contain_text("step 1 ")
+    time.sleep(0.5)
+    place = page.locator('.react-flow__node[data-id="per_ten"]').bounding_box()
+    again = page.url
+    page.goto("about:blank")
+    page.goto(again)
+    expect(page.get_by_test_id("box-page")).to_contain_text("per_ten")
+    expect(page.get_by_test_id("moment")).to_contain_text("step 1 ")
+    expect(page.get_by_label("Length of the window")).to_have_value("60")
+    node = page.locator('.react-flow__node[data-id="per_ten"]')
+    assert place is not None
+    _until(lambda: (now := node.bounding_box()) is not None and abs(now["x"] - place["x"]) < 2)
+    # It plays on from there, at the pace of the run, and stays where it is told to.
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_test_id("moment")).not_to_contain_text("step 1 ")
+    page.get_by_role("button", name="Stay").click()
+    stays = page.get_by_test_id("moment").inner_text()
+    time.sleep(0.8)
+    assert page.get_by_test_id("moment").inner_text() == stays
+    page.goto(f"{studio.address}#/ask?place=kept&query=SELECT+time%2C+speed+FROM+kept+WHERE+speed+%3E+128")
+    page.reload()
+    expect(page.locator(".tuples tbody tr").nth(3)).to_be_visible()
+
+
+def test_bookmarks_are_kept(page: Page, studio: Studio) -> None:
+    page.goto(f"{studio.address}#/network?open=roads&box=slow")
+    expect(page.get_by_test_id("box-page")).to_contain_text("slow")
+    page.keyboard.press("Control+k")
+    page.get_by_role("button", name="Bookmark this place").click()
+    page.goto("about:blank")
+    page.goto(studio.address)
+    expect(page.get_by_test_id("canvas")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("button", name="slow", exact=True).click()
+    expect(page.get_by_test_id("box-page")).to_contain_text("mean < 70")
+    page.keyboard.press("Control+k")
+    page.get_by_role("button", name="Forget slow").click()
+    expect(page.get_by_role("button", name="slow", exact=True)).to_have_count(0)
+
+
+def test_a_query_that_is_too_long_is_said_so_and_nothing_is_lost(page: Page, studio: Studio) -> None:
+    page.goto(f"{studio.address}#/ask")
+    expect(_editor(page, "SQL")).to_be_visible()
+    page.evaluate("history.replaceState(null, '', '#/ask?place=kept&query=' + 'x'.repeat(1100000))")
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("too long")
+    expect(page.get_by_test_id("state")).to_have_text("running")
+
+
+@pytest.mark.slow
+def test_a_run_that_stands_still_or_is_killed_under_the_page_is_said_so(page: Page, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.studio.traffic", str(tmp_path)]
+    process = subprocess.Popen(command)
+    shown = None
+    try:
+        _until(lambda: (tmp_path / "status.json").exists(), 60)
+        shown = Studio(Run(tmp_path)).start()
+        page.goto(shown.address)
+        expect(page.get_by_test_id("state")).to_have_text("running")
+        _until(lambda: int(page.get_by_test_id("step").inner_text()) > 3)
+        process.send_signal(signal.SIGSTOP)
+        expect(page.get_by_test_id("state")).to_contain_text("idle for")
+        process.kill()
+        process.wait()
+        expect(page.get_by_test_id("state")).to_have_text("stopped")
+        expect(page.get_by_role("alert")).to_contain_text("was killed")
+        process = subprocess.Popen(command)
+        expect(page.get_by_test_id("state")).to_have_text("running", timeout=60_000)
+    finally:
+        process.kill()
+        process.wait()
+        if shown is not None:
+            shown.stop()
+
+
+@pytest.mark.slow
+def test_a_screen_reader_finds_its_way_in_every_view(page: Page, studio: Studio, sheet: Studio) -> None:
+    axe = Axe()
+    places = {
+        f"{studio.address}#/network?open=roads": '[data-testid="ranked"]',
+        f"{studio.address}#/network?open=speeding&box=per_ten": '[data-testid="box-page"]',
+        f"{studio.address}#/network?open=speeding&arc={FAST}": ".tuples tbody tr",
+        f"{studio.address}#/ask?place=kept&query=SELECT+*+FROM+kept": ".tuples tbody tr",
+        f"{studio.address}#/draw?box=alerts": ".graph-edit .point",
+        sheet.address: ".palette button",
+    }
+    found = []
+    for dark in ("light", "dark"):
+        page.emulate_media(color_scheme=dark)  # type: ignore[arg-type]
+        for address, there in places.items():
+            page.goto("about:blank")
+            page.goto(address)
+            expect(page.locator(there).first).to_be_visible()
+            said = axe.run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})
+            if said.violations_count:
+                found.append(f"{dark} {address}\n{said.generate_report()}")
+    assert not found, "\n\n".join(found)
+
+
+def test_why_names_the_causes_of_a_row(page: Page, tmp_path: Path) -> None:
+    net = Network("speeding")
+    reports = net.source("reports", {"time": int, "vehicle": int, "speed": int})
+    reports.filter("fast", "speed > 100").group_by("vehicle").tumble(
+        "per_minute", every=60, reports="count(*)", top="max(speed)"
+    ).output("alerts")
+    lines = ["time,vehicle,speed", "1,7,90", "2,7,120", "3,8,130", "61,7,110", "200,9,0"]
+    (tmp_path / "reports.csv").write_text("\n".join(lines) + "\n")
+    sources = {"reports": FileSource(tmp_path / "reports.csv")}
+    run = run_locally(net.value, sources, {"alerts": MemorySink()}, tmp_path / "out" / "local")
+    run.wait()
+    write_record(tmp_path / "out", "speeding.py:net", net.value, sources)
+    shown = Studio(Run(tmp_path / "out")).start()
+    try:
+        page.goto(f"{shown.address}#/network?box=alerts")
+        _editor(page, "A row of alerts").fill("vehicle = 7 and time = 59")
+        page.get_by_role("button", name="Why?").click()
+        said = page.get_by_test_id("why")
+        expect(said).to_contain_text("the window from 0 through 59 of vehicle = 7, 1 tuple")
+        expect(said).to_contain_text("reports: time 2 · vehicle 7 · speed 120 needed")
+        expect(said).not_to_contain_text("speed 130")
+        _editor(page, "A row of alerts").fill("time > 0")
+        page.get_by_role("button", name="Why?").click()
+        expect(page.get_by_role("alert")).to_contain_text("3 rows")
+    finally:
+        shown.stop()
 
 
 def test_a_run_that_ran_is_shown_too(page: Page, tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 import schemathesis
+from fastapi import FastAPI
 from hypothesis import HealthCheck, Phase, settings
 
 from arterial.studio.app import make_app
-from arterial.studio.subject import Drawn
-from tests.studio.traffic import traffic
+from arterial.studio.subject import Drawn, Run
+from tests.studio.traffic import live, traffic
 from tools.studio import ROOT, SCHEMA, SOURCES
 from tools.studio import schema as current
 
@@ -43,12 +44,34 @@ def test_the_built_page_is_what_its_sources_give() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    """The studio of a run that is over: all that a request may change of it is its commands."""
+    folder = tmp_path_factory.mktemp("ran")
+    live(folder, number=30, interval=0.0).wait()
+    return make_app(Run(folder), hosts=("testserver",))
+
+
+EXAMPLES = settings(max_examples=400, phases=[Phase.generate], suppress_health_check=list(HealthCheck), deadline=None)
+
+
 @pytest.mark.slow
 @schema.parametrize()
-@settings(max_examples=60, phases=[Phase.generate], suppress_health_check=list(HealthCheck), deadline=None)
-def test_every_answer_fits_the_schema(case: schemathesis.Case) -> None:
+@EXAMPLES
+def test_every_answer_about_a_network_fits_the_schema(case: schemathesis.Case) -> None:
+    _check(case)
+
+
+@pytest.mark.slow
+@schema.parametrize()
+@EXAMPLES
+def test_every_answer_about_a_run_fits_the_schema(case: schemathesis.Case, ran: FastAPI) -> None:
+    _check(case, app=ran)
+
+
+def _check(case: schemathesis.Case, **more: FastAPI) -> None:
     excluded = [schemathesis.checks.unsupported_method]
     if "400" in case.operation.definition.raw["responses"]:
         # What fits the schema may still be a mistake, such as an unknown column: the operation says so, with a 400.
         excluded.append(schemathesis.checks.positive_data_acceptance)
-    case.call_and_validate(excluded_checks=excluded)
+    case.call_and_validate(excluded_checks=excluded, **more)

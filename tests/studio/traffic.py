@@ -1,7 +1,12 @@
-"""A small network with groups, a connection point and QoS graphs, and runs of it in this process."""
+"""A small network with groups, a connection point and QoS graphs, and runs of it in this process.
+
+`python -m tests.studio.traffic FOLDER` runs it in a process of its own.
+"""
 
 from __future__ import annotations
 
+import sys
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -37,6 +42,7 @@ def traffic() -> NetworkValue:
     return net.value
 
 
+@cache
 def trains(number: int = 2000, a_train: int = 40) -> list[Train]:
     """Reports, a second a train."""
     made = []
@@ -61,3 +67,7 @@ def live(folder: Path, *, number: int = 100_000, interval: float = 0.25) -> Loca
     return run_locally(
         traffic(), {"reports": MemorySource(given)}, sinks, folder, Settings(shards=2, interval=interval)
     )
+
+
+if __name__ == "__main__":
+    live(Path(sys.argv[1]), interval=0.05).wait()

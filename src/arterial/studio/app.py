@@ -19,8 +19,9 @@ from starlette.staticfiles import StaticFiles
 from arterial.causes.recorded import why_in
 from arterial.drawing.as_python import as_python
 from arterial.engine.plan.description import NetworkFacts
+from arterial.engine.run.control.settlement import count_overflow
 from arterial.engine.run.versions.optimizer import in_words, read_log
-from arterial.engine.run.versions.requests import REPLACE, Answer, ask
+from arterial.engine.run.versions.requests import REPLACE, SETTLE, Answer, ask
 from arterial.engine.steering.control import read_control
 from arterial.errors import ArterialError
 from arterial.figures.step import as_json
@@ -61,10 +62,11 @@ class Sample(BaseModel):
 
 
 class AskedWhy(BaseModel):
-    """A row of an output, by its values."""
+    """A row of an output: by its values, or by a condition that is true of it alone."""
 
     output: str = Field(max_length=1000)
-    row: dict[str, Any]
+    row: dict[str, Any] = {}
+    where: str = Field("", max_length=10_000)
 
 
 class Trial(BaseModel):
@@ -78,6 +80,15 @@ class Text(BaseModel):
     """A text to keep."""
 
     text: str
+
+
+class Overflowed(BaseModel):
+    """What was left out to be settled later."""
+
+    waiting: int
+    """So many tuples wait."""
+    late: dict[str, int]
+    """So many answers came late, by output."""
 
 
 class Traced(BaseModel):
@@ -159,6 +170,17 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
         """Give the run a command, as `arterial control` does; the commands then in force."""
         return commands.give(the_run(), command)
 
+    @app.get("/api/overflow", responses=no_run)
+    def get_overflow() -> Overflowed:
+        """What was left out and waits to be settled, and the answers that came late by that."""
+        waiting, late = count_overflow(the_run().checkpoint)
+        return Overflowed(waiting=waiting, late=late)
+
+    @app.post("/api/settle", responses=no_run)
+    def post_settle() -> Answer:
+        """Settle what waits at once, as `arterial control DIR settle` does; what the run says to that."""
+        return ask(the_run().checkpoint, SETTLE, seconds=ANSWER_SECONDS)
+
     @app.get("/api/decisions", responses=no_run)
     def get_decisions() -> list[str]:
         """What the run's optimizer changed and why, in words, as `arterial explain --why` says it."""
@@ -196,7 +218,7 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
     @app.post("/api/why", responses=no_run)
     def post_why(asked: AskedWhy) -> dict[str, Any]:
         """What caused a row of an output, as `arterial why --json` prints it."""
-        return why_in(the_run().checkpoint, asked.output, asked.row, seconds=WHY_SECONDS).as_data()
+        return why_in(the_run().checkpoint, asked.output, asked.where or asked.row, seconds=WHY_SECONDS).as_data()
 
     @app.get("/api/vehicle/why", responses=no_run)
     def get_vehicle_why(

@@ -36,6 +36,8 @@ Asked = Mapping[str, Any]
 Channel = Callable[[Run, Asked], AsyncIterator[bytes]]
 
 FIGURES_SECONDS = 0.5
+STILL_SECONDS = 2.0
+"""A page hears as often at least, so that it knows a run that does nothing."""
 TAP_SECONDS = 0.15
 BREAK_SECONDS = 0.01
 RENEW_SECONDS = 1.0
@@ -47,19 +49,19 @@ FIRST_STEPS = 2000
 
 
 async def figures(run: Run, asked: Asked) -> AsyncIterator[bytes]:
-    """The status of the run whenever it is another, with the steps that came since."""
-    seen, before = -1, None
+    """The status of the run whenever it is another, with the steps that came since; and that nothing happens."""
+    seen, before, sent = -1, None, 0.0
     while True:
         look = await asyncio.to_thread(run.look)
         if seen < 0:
             seen = max(0, look.steps - FIRST_STEPS)
         steps, now_seen = run.steps_since(seen)
         said = asdict(look.status)
-        if steps or said != before:
+        if steps or said != before or time.monotonic() - sent >= STILL_SECONDS:
             for begin in range(0, max(1, len(steps)), STEPS_A_FRAME):
                 some = [as_json(step) for step in steps[begin : begin + STEPS_A_FRAME]]
                 yield pack({"status": said, "steps": some, "now": time.time()})
-            before, seen = said, now_seen
+            before, seen, sent = said, now_seen, time.monotonic()
         await asyncio.sleep(FIGURES_SECONDS)
 
 
@@ -190,10 +192,26 @@ def _answer(
     try:
         with attachment:
             for answer in attachment:
-                asyncio.run_coroutine_threadsafe(answers.put(answer), loop).result()
+                if not _put(answers, answer, loop):
+                    return
     except Exception as mistake:
         last = mistake
-    asyncio.run_coroutine_threadsafe(answers.put(last), loop).result()
+    _put(answers, last, loop)
+
+
+def _put(
+    answers: asyncio.Queue[Answer | BaseException | None],
+    answer: Answer | BaseException | None,
+    loop: asyncio.AbstractEventLoop,
+) -> bool:
+    """Put something into a queue of another thread's loop; whether that loop is still there."""
+    waiting = answers.put(answer)
+    try:
+        asyncio.run_coroutine_threadsafe(waiting, loop).result()
+    except RuntimeError:  # the studio was ended meanwhile
+        waiting.close()
+        return False
+    return True
 
 
 CHANNELS: dict[str, Channel] = {"figures": figures, "tuples": tuples, "rows": rows, "breakpoint": breakpoint}

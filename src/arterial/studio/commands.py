@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from arterial.engine.run.states import FINISHED
 from arterial.engine.steering import control
 from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs
 from arterial.errors import RunError
@@ -30,6 +31,8 @@ class Command(BaseModel):
 def give(run: Run, asked: Command) -> dict[str, Any]:
     """Give a command; the commands then in force."""
     own = run.folder
+    if run.status().state == FINISHED:
+        raise RunError(f"{asked.command}: the run is finished; nothing is left to control")
     if asked.command in ("shed", "hold"):
         if asked.arc is None:
             raise RunError(f"{asked.command}: which arc? Expected a box, a box.port or 'a → b'")

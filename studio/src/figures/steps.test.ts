@@ -18,6 +18,7 @@ describe("a window of steps", () => {
     expect(window.boxes.fast).toMatchObject({ in: 20, out: 20, seconds: 0.4 });
     expect(window.boxes.fast!.pressure).toBeCloseTo(0.3);
     expect(window.boxes.fast!.skew).toBeCloseTo(1.5);
+    expect(window.boxes.fast!.slots.map(([slot, spent]) => [slot, Math.round(100 * spent)])).toEqual([[0, 30], [1, 10]]);
     expect(window.arrivals).toEqual({ "fast.in": 20, "alerts.in": 8 });
     expect(window.stateBytes).toBe(150);
     expect(window.stateWritten).toBe(20);

@@ -48,6 +48,8 @@ export interface BoxWindow {
   pressure: number;
   /** How much more its busiest slot does than the mean of all. */
   skew: number | null;
+  /** The seconds of each slot that worked for it, by the number of the slot. */
+  slots: [slot: number, seconds: number][];
 }
 
 export interface Window {
@@ -100,7 +102,7 @@ export function windowOf(steps: readonly Step[]): Window {
   for (const step of steps) {
     busy += step.seconds;
     for (const [name, [came, went, seconds]] of Object.entries(step.boxes)) {
-      const box = (boxes[name] ??= { in: 0, out: 0, seconds: 0, pressure: 0, skew: null });
+      const box = (boxes[name] ??= { in: 0, out: 0, seconds: 0, pressure: 0, skew: null, slots: [] });
       for (const [port, number] of Object.entries(came)) {
         box.in += number;
         arrivals[`${name}.${port}`] = (arrivals[`${name}.${port}`] ?? 0) + number;
@@ -133,6 +135,7 @@ export function windowOf(steps: readonly Step[]): Window {
     const most = Math.max(...spent);
     const mean = spent.reduce((sum, one) => sum + one, 0) / spent.length;
     box.pressure = busy > 0 ? Math.min(1, most / busy) : 0;
+    box.slots = [...own].sort(([a], [b]) => a - b);
     box.skew = spent.length > 1 && mean > 0 ? most / mean : null;
   }
   return {
@@ -197,7 +200,7 @@ export function worst(window: Window, graphs: Record<string, readonly (readonly 
   const found: Ranked[] = [];
   for (const [name, box] of Object.entries(window.boxes)) {
     if (box.pressure < 0.01) continue;
-    const skew = box.skew !== null && box.skew > 1.3 ? `, its busiest slot ${box.skew.toFixed(1)}× the mean` : "";
+    const skew = box.skew !== null && box.skew > 1.3 ? `, one slot ${box.skew.toFixed(1)}× the mean` : "";
     found.push({ name, kind: "box", weight: box.pressure, why: `${percent(box.pressure)} of a step${skew}` });
   }
   for (const [name, waiting] of Object.entries(window.held)) {

@@ -18,20 +18,24 @@ export interface Layout {
   items: Record<string, Placed>;
   /** The points that an arc passes, from box to box. */
   ways: Record<string, { x: number; y: number }[]>;
+  /** Where the label of an arc has its middle. */
+  labels: Record<string, { x: number; y: number }>;
 }
 
 export const BOX: Size = { width: 172, height: 62 };
+/** Room for the label of an arc. */
+const LABEL: Size = { width: 58, height: 18 };
 /** An area's title is so high, and so much room is around its parts. */
 const HEAD = 30;
 const PAD = 16;
 
 export function layout(shown: Visible): Layout {
   const graph = new dagre.graphlib.Graph({ compound: true });
-  graph.setGraph({ rankdir: "LR", nodesep: 32, ranksep: 46, edgesep: 18 });
+  graph.setGraph({ rankdir: "LR", nodesep: 32, ranksep: 20, edgesep: 18 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const item of shown.items) graph.setNode(item.id, item.open ? {} : { ...BOX });
   for (const item of shown.items) if (item.within) graph.setParent(item.id, item.within);
-  for (const way of shown.ways) graph.setEdge(way.begin, way.end, {});
+  for (const way of shown.ways) graph.setEdge(way.begin, way.end, { ...LABEL, labelpos: "c" });
   dagre.layout(graph);
   const items: Record<string, Placed> = {};
   for (const item of shown.items) {
@@ -50,11 +54,13 @@ export function layout(shown: Visible): Layout {
   };
   for (const item of shown.items) if (item.open && !items[item.id]) around(item.id);
   const ways: Layout["ways"] = {};
+  const labels: Layout["labels"] = {};
   for (const way of shown.ways) {
-    const found = graph.edge(way.begin, way.end) as { points?: { x: number; y: number }[] } | undefined;
+    const found = graph.edge(way.begin, way.end) as { points?: { x: number; y: number }[]; x?: number; y?: number } | undefined;
     ways[way.id] = (found?.points ?? []).slice(1, -1);
+    if (found?.x !== undefined && found.y !== undefined) labels[way.id] = { x: found.x, y: found.y };
   }
-  return { items, ways };
+  return { items, ways, labels };
 }
 
 /** A smooth way through points, level at each of them. */

@@ -62,7 +62,7 @@ function RunState({ run }: { run: RunStore }) {
   const shown = status.state === "running" && idle > 2 ? "idle" : status.state;
   return (
     <>
-      <span className={`pill state-${shown}`} role="status" data-testid="state">
+      <span className={`pill state-${connected ? shown : "failed"}`} role="status" data-testid="state">
         {connected ? shown : "connection lost"}
         {shown === "idle" ? ` for ${seconds(idle)}` : ""}
       </span>

@@ -1,9 +1,9 @@
 // The slider over the steps of the run, with the tuples that came in behind it.
 
-import { useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type { Address, Go } from "../address";
 import { placeAt, seconds, type Step } from "../figures/steps";
-import { DEFAULT_WINDOW, useRun, type RunStore } from "../run";
+import { DEFAULT_WINDOW, PLAY_SECONDS, useRun, type RunStore } from "../run";
 
 interface Props {
   run: RunStore;
@@ -25,6 +25,19 @@ export function TimeBar({ run, address, go }: Props) {
   const moment = live ? last : Math.min(last, Math.max(first, at));
   const shown = steps[placeAt(steps, moment) - 1];
   const move = (value: number) => go({ at: value >= last ? null : value.toFixed(3) });
+  const [plays, setPlays] = useState(false);
+  useEffect(() => {
+    if (live) setPlays(false);
+  }, [live]);
+  useEffect(() => {
+    if (!plays || live) return;
+    const timer = setTimeout(() => move(moment + PLAY_SECONDS), 1000 * PLAY_SECONDS);
+    return () => clearTimeout(timer);
+  }, [plays, live, moment]); // eslint-disable-line
+  const play = () => {
+    if (live) move(first);
+    setPlays(!plays || live);
+  };
   return (
     <footer className="timebar">
       <label className="window">
@@ -35,6 +48,9 @@ export function TimeBar({ run, address, go }: Props) {
           ))}
         </select>
       </label>
+      <button onClick={play} disabled={steps.length < 2} aria-pressed={plays && !live} title={live ? "Play the run again from its first step, at its own pace" : "Play on from this moment, at the pace of the run"}>
+        {plays && !live ? "❚❚ Stay" : "▶ Play"}
+      </button>
       <div className="track">
         <svg viewBox={`0 0 ${BARS} 24`} preserveAspectRatio="none" aria-hidden="true">
           {bars.map((height, place) => (

@@ -7,6 +7,7 @@ export type NetworkFacts = components["schemas"]["NetworkFacts"];
 export type BoxFacts = components["schemas"]["BoxFacts"];
 export type ArcFacts = components["schemas"]["ArcFacts"];
 export type SubjectFacts = components["schemas"]["SubjectFacts"];
+export type Overflowed = components["schemas"]["Overflowed"];
 export type Command = components["schemas"]["Command"];
 
 export async function get<T>(path: string): Promise<T> {

@@ -15,6 +15,8 @@ interface Channel {
   lasting: boolean;
 }
 
+/** The server takes no longer message, and would end the connection. */
+const LONGEST = 1 << 20;
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 5000;
 
@@ -34,6 +36,10 @@ export class Live {
   open(name: string, asked: Record<string, unknown>, listener: Listener, lasting = false): () => void {
     const id = this.next++;
     const channel = { asked: { ...asked, open: name, id }, listener, lasting };
+    if (new Blob([JSON.stringify(channel.asked)]).size > LONGEST) {
+      listener.error?.(`this is too long: expected at most ${LONGEST.toLocaleString("en")} bytes`);
+      return () => {};
+    }
     this.channels.set(id, channel);
     if (this.connected) this.send(channel.asked);
     return () => {

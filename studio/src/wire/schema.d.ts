@@ -108,6 +108,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/overflow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Overflow
+         * @description What was left out and waits to be settled, and the answers that came late by that.
+         */
+        get: operations["get_overflow_api_overflow_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Post Settle
+         * @description Settle what waits at once, as `arterial control DIR settle` does; what the run says to that.
+         */
+        post: operations["post_settle_api_settle_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/decisions": {
         parameters: {
             query?: never;
@@ -424,15 +464,23 @@ export interface components {
         };
         /**
          * AskedWhy
-         * @description A row of an output, by its values.
+         * @description A row of an output: by its values, or by a condition that is true of it alone.
          */
         AskedWhy: {
             /** Output */
             output: string;
-            /** Row */
+            /**
+             * Row
+             * @default {}
+             */
             row: {
                 [key: string]: unknown;
             };
+            /**
+             * Where
+             * @default
+             */
+            where: string;
         };
         /**
          * BoxFacts
@@ -590,6 +638,18 @@ export interface components {
             };
             /** Superboxes */
             superboxes: components["schemas"]["SuperboxFacts"][];
+        };
+        /**
+         * Overflowed
+         * @description What was left out to be settled later.
+         */
+        Overflowed: {
+            /** Waiting */
+            waiting: number;
+            /** Late */
+            late: {
+                [key: string]: number;
+            };
         };
         /**
          * Parameter
@@ -930,6 +990,74 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["HTTPValidationError"];
                 };
+            };
+        };
+    };
+    get_overflow_api_overflow_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overflowed"];
+                };
+            };
+            /** @description A mistake, with what to do about it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No run is shown. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    post_settle_api_settle_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answer"];
+                };
+            };
+            /** @description A mistake, with what to do about it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No run is shown. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

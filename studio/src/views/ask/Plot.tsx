@@ -1,6 +1,6 @@
 // The columns of numbers over the first column that is a time.
 
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Row } from "../network/Monitor";
@@ -10,7 +10,8 @@ const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9
 
 export function Plot({ columns, rows }: { columns: string[]; rows: Row[] }) {
   const place = useRef<HTMLDivElement>(null);
-  const series = useMemo(() => plotted(columns, rows), [columns, rows]);
+  const [chosen, setChosen] = useState<string | undefined>(undefined);
+  const series = useMemo(() => plotted(columns, rows, chosen), [columns, rows, chosen]);
   const names = series.names.join("\0");
   const chart = useRef<uPlot | null>(null);
   useEffect(() => {
@@ -39,5 +40,22 @@ export function Plot({ columns, rows }: { columns: string[]; rows: Row[] }) {
     };
   }, [names, series.dated, series.time]);
   useEffect(() => chart.current?.setData(series.data), [series]);
-  return <div ref={place} className="plot" role="img" aria-label={`${series.names.join(", ")} over ${series.time}`} />;
+  return (
+    <>
+      {(series.choices.length > 0 || series.left > 0) && (
+        <div className="line small">
+          {series.choices.length > 0 && (
+            <label>
+              Lines of
+              <select value={chosen ?? series.choices[0]} onChange={(event) => setChosen(event.target.value)}>
+                {series.choices.map((name) => <option key={name}>{name}</option>)}
+              </select>
+            </label>
+          )}
+          {series.left > 0 && <span>the first {series.names.length} of {series.names.length + series.left} lines</span>}
+        </div>
+      )}
+      <div ref={place} className="plot" role="img" aria-label={`${series.names.join(", ")} over ${series.time}`} />
+    </>
+  );
 }

@@ -60,6 +60,10 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
       },
     );
   };
+  // An address with a query brings its answer back.
+  useEffect(() => {
+    if (address.values.query) ask();
+  }, []); // eslint-disable-line
   const detach = () => {
     close.current?.();
     close.current = null;

@@ -14,7 +14,7 @@ interface Explained {
 
 export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: Id; notices: string | null; onQuery(name: Id): void; onClose(): void }) {
   const [seen, setSeen] = useState<Sight | null>(null);
-  const [quotes, setQuotes] = useState<Quote[]>([]);
+  const [all, setQuotes] = useState<Quote[]>([]);
   const [why, setWhy] = useState<{ time: number; said: Explained | null; error: string | null } | null>(null);
   useEffect(() => {
     const look = () => {
@@ -28,7 +28,7 @@ export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: 
   useEffect(() => {
     setQuotes([]);
     if (!notices || typeof id !== "number") return;
-    const asked = { place: notices, query: `SELECT time, lav, toll FROM ${notices} WHERE vid = ${id}`, up_to: city.at === null ? "" : String(city.at) };
+    const asked = { place: notices, query: `SELECT time, lav, toll FROM ${notices} WHERE vid = ${id}` };
     return theLive().open("rows", asked, {
       frame: (frame) => {
         const rows = rowsOf(frame);
@@ -45,6 +45,8 @@ export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: 
       (mistake: Error) => setWhy({ time, said: null, error: mistake.message }),
     );
   };
+  // At a moment of the past, what came later is not known yet.
+  const quotes = city.at === null ? all : all.filter((one) => one.time <= city.at!);
   const road = city.layer.kind === "road";
   const place = seen && road ? placeOf(seen) : null;
   const alerted = typeof id === "number" ? city.alerts.get(id) : undefined;

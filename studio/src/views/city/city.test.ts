@@ -76,6 +76,23 @@ describe("the clock", () => {
     expect(109 - shown[shown.length - 1]!).toBeLessThan(2);
   });
 
+  it("plays on from a moment of the past, evenly and never back", () => {
+    const clock = new Clock();
+    const shown: number[] = [];
+    clock.start(100, 0, 0.5);
+    for (let wall = 0; wall < 8; wall += 0.02) {
+      const half = Math.round(wall * 2);
+      if (Math.abs(wall - half / 2) < 0.009) clock.put(110 + 10 * half, wall);
+      shown.push(clock.now(wall));
+    }
+    expect(shown[0]).toBe(100);
+    const steps = shown.map((time, place) => (place ? time - shown[place - 1]! : 0));
+    expect(Math.min(...steps)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...steps.slice(200))).toBeLessThan(0.6);
+    expect(Math.min(...steps.slice(200))).toBeGreaterThan(0.2);
+    expect(270 - shown[shown.length - 1]!).toBeLessThan(25);
+  });
+
   it("knows a run that is faster, does not take history for speed, and stands still with the run", () => {
     const clock = new Clock();
     clock.put(60, -0.9, true);

@@ -23,6 +23,14 @@ export class Clock {
     while (this.samples.length > 2 && wall - this.samples[0]![0] > WINDOW) this.samples.shift();
   }
 
+  /** Go on from a time that is shown; `ago` seconds before, it was the newest. */
+  start(time: number, wall: number, ago: number) {
+    this.newest = time;
+    this.samples = [[wall - ago, time]];
+    this.shown = time;
+    this.asked = wall;
+  }
+
   /** Seconds of the city a second. */
   get speed(): number {
     const first = this.samples[0];

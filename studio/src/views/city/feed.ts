@@ -5,6 +5,7 @@ import { rowsOf, type Frame, type Rows } from "../../wire/frames";
 import { Clock } from "./clock";
 import { ALERTED, Fleet, MOVES, STANDS, type Id, type Kind } from "./fleet";
 import { secondsOf, throughOf, type Layer } from "./layers";
+import { PLAY_SECONDS } from "../../run";
 import { Queries, type Cache } from "./queries";
 import { FEET_A_SECOND, laneY, Roads, SEGMENT, speedOf, STRIP, type Segment } from "./road";
 
@@ -14,6 +15,8 @@ const ANSWERS = 150;
 /** Who was alerted within so many seconds is marked. */
 const ALERT_SECONDS = 60;
 const JUMP_FEET = 3000;
+/** A moment within so many seconds after the one that is shown is reached by going on; one beyond is looked up anew. */
+const FARTHEST = 120;
 
 export interface Points {
   notices: string | null;
@@ -36,10 +39,11 @@ export class City {
   version = 0;
   /** Through this time all was there before the page looked. */
   private history = Infinity;
+  private plays = false;
   private closes: (() => void)[] = [];
 
   /** `at`: stay at this time of the stream; null follows the run. */
-  constructor(readonly layer: Layer, points: Points, readonly at: number | null, cache: Cache = { share: 1, step: null }) {
+  constructor(readonly layer: Layer, private readonly points: Points, public at: number | null, cache: Cache = { share: 1, step: null }) {
     if (points.queries) {
       const queries = (this.queries = new Queries(layer.lonlat, cache));
       this.open(points.queries, null, null, (rows) => queries.asked(rows, layer.time, layer.ticks));
@@ -56,7 +60,39 @@ export class City {
 
   /** The time to draw. */
   now(wall: number): number {
-    return this.at ?? this.clock.now(wall);
+    return this.at === null || this.plays ? this.clock.now(wall) : this.at;
+  }
+
+  /** Go on from a moment of the past to one soon after it, with what came in between; false if that is too far. */
+  advance(to: number): boolean {
+    if (this.at === null || !(to > this.at) || to - this.at > FARTHEST) return false;
+    const { layer, points, queries } = this;
+    const before = this.at;
+    const wall = performance.now() / 1000;
+    if (!this.plays) this.clock.start(before, wall, PLAY_SECONDS);
+    this.plays = true;
+    this.at = to;
+    this.clock.put(to, wall);
+    if (queries && points.queries) this.between(points.queries, before, null, (rows) => queries.asked(rows, layer.time, layer.ticks));
+    if (queries && points.updates) this.between(points.updates, before, null, (rows) => queries.changed(rows, layer.time, layer.id, layer.ticks, before, performance.now() / 1000));
+    this.between(layer.point, before, layer.id, (rows) => this.seen(rows));
+    if (points.notices) this.between(points.notices, before, null, (rows) => this.noticed(rows));
+    if (points.alerts) this.between(points.alerts, before, null, (rows) => this.alerted(rows));
+    return true;
+  }
+
+  /** The rows of a point after a time and up to the moment that is shown. */
+  private between(point: string, after: number, newest: string | null, take: (rows: Rows) => void) {
+    const asked = { place: point, since: String(Number(this.unit(after)) + 1), up_to: this.unit(this.at!), newest: newest ?? "" };
+    const frame = (frame: Frame) => {
+      const rows = rowsOf(frame);
+      if (rows) take(rows);
+    };
+    this.closes.push(theLive().open("rows", asked, { frame, error: (message) => (this.error = message) }));
+  }
+
+  private unit(time: number): string {
+    return String(Math.round(time * (this.layer.dated ? 1e6 : this.layer.ticks)));
   }
 
   segmentOf(vid: number): (Segment & { time: number }) | null {
@@ -65,9 +101,8 @@ export class City {
   }
 
   private open(point: string, seconds: number | null, newest: string | null, take: (rows: Rows) => void) {
-    const unit = (time: number) => String(Math.round(time * (this.layer.dated ? 1e6 : this.layer.ticks)));
-    const since = seconds === null ? "" : this.at === null ? `${seconds * this.layer.ticks} seconds` : unit(this.at - seconds);
-    const asked = { place: point, since, up_to: this.at === null ? "" : unit(this.at), newest: newest ?? "" };
+    const since = seconds === null ? "" : this.at === null ? `${seconds * this.layer.ticks} seconds` : this.unit(this.at - seconds);
+    const asked = { place: point, since, up_to: this.at === null ? "" : this.unit(this.at), newest: newest ?? "" };
     const frame = (frame: Frame) => {
       const rows = rowsOf(frame);
       if (rows) take(rows);
@@ -86,6 +121,7 @@ export class City {
   }
 
   private tick(time: number) {
+    if (this.plays) return; // the slider says how far it goes
     this.clock.put(time, performance.now() / 1000, time <= this.history);
   }
 
@@ -147,7 +183,9 @@ export class City {
       this.roads.alerted({ xway: number("xway"), direction: number("dir"), seg: number("seg") }, vid, time);
       this.alerts.set(vid, time);
       const slot = this.fleet.slot(vid);
-      if (slot !== undefined && this.fleet.sight(slot).vx !== 0) this.fleet.mark(slot, ALERTED);
+      if (slot === undefined) continue;
+      const seen = this.fleet.sight(slot);
+      if (seen.vx !== 0 && seen.time - time <= ALERT_SECONDS) this.fleet.mark(slot, ALERTED);
     }
   }
 }

@@ -1,6 +1,7 @@
 // The city: everything that moves, where it is now, drawn from the connection points of the run.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { formatEye, parseEye } from "../../address";
 import type { ViewProps } from "..";
 import { seconds as inWords } from "../../figures/steps";
 import { useMoment, useRun, type RunStore } from "../../run";
@@ -44,32 +45,67 @@ function Shown({ network, subject, address, go, run, layers, layer }: ViewProps 
     [network, subject.places, layer],
   );
   const [city, setCity] = useState<City | null>(null);
+  const current = useRef<{ city: City; layer: Layer; points: typeof points; network: typeof network } | null>(null);
   useEffect(() => {
     if (!known) return;
+    const before = current.current;
+    const same = before && before.layer === layer && before.points === points && before.network === network;
+    // A slider that plays goes on from moment to moment.
+    if (same && at !== null && (before.city.at === at || before.city.advance(at))) return;
+    if (same && at === null && before.city.at === null) return;
+    before?.city.close();
     const made = new City(layer, points, at, cacheOf(movingBox(network)));
+    current.current = { city: made, layer, points, network };
     setCity(made);
-    return () => made.close();
   }, [layer, points, at, known, network]);
+  useEffect(
+    () => () => {
+      current.current?.city.close();
+      current.current = null;
+    },
+    [],
+  );
   const lav = address.values.colour !== "toll";
   const scale = lav ? LAV : TOLL;
   const chosen = address.values.vehicle;
   const [facts, setFacts] = useState<Facts | null>(null);
   const view = useRef<Eye>({ centre: null, zoom: 1 });
+  // Where one looks stands in the address.
+  const { eye } = address.values;
+  const said = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    if (eye === said.current) return;
+    const looked = parseEye(eye);
+    said.current = eye;
+    view.current = looked ? { centre: [looked.x, looked.y], zoom: looked.zoom } : { centre: null, zoom: 1 };
+  }, [eye]);
+  const take = useCallback(
+    (found: Facts) => {
+      setFacts(found);
+      const { centre, zoom } = view.current;
+      const now = centre ? formatEye({ x: centre[0], y: centre[1], zoom }) : undefined;
+      if (now !== said.current) {
+        said.current = now;
+        go({ eye: now ?? null });
+      }
+    },
+    [go],
+  );
   const choose = useCallback((id: Id | null) => go({ vehicle: id === null ? null : String(id) }), [go]);
   const look = (accident: Accident) => {
     view.current = { centre: [(accident.seg + 0.5) * SEGMENT, accident.xway * STRIP + LANES / 2], zoom: Math.max(view.current.zoom, 8) };
   };
   return (
     <div className="network city">
-      {city && <Sheet city={city} scale={scale} lav={lav} chosen={chosen} query={address.values.query} choose={choose} view={view} onFacts={setFacts} />}
+      {city && <Sheet city={city} scale={scale} lav={lav} chosen={chosen} query={address.values.query} choose={choose} view={view} onFacts={take} />}
       <aside className="panel" aria-label="The city">
-        <div className="kicker">{at === null ? "Now" : "At the slider's moment"}</div>
+        <div className="kicker">{at === null ? (state.status && state.status.state !== "running" && state.status.state !== "paused" ? "At the end" : "Now") : "At the slider's moment"}</div>
         <h2 data-testid="city-time">{facts ? (layer.dated ? new Date(facts.now * 1000).toLocaleString("en-GB") : clockText(facts.now)) : "…"}</h2>
         <dl className="figures">
           <div><dt>{layer.kind === "road" ? "Vehicles" : "Objects"}</dt><dd data-testid="city-size">{facts ? facts.size.toLocaleString("en") : "…"}</dd></div>
           {layer.kind === "road" && <div><dt>Accidents</dt><dd>{facts?.accidents.length ?? "…"}</dd></div>}
           {points.queries && <div><dt>Queries</dt><dd data-testid="city-queries">{facts ? facts.queries.toLocaleString("en") : "…"}</dd></div>}
-          <div><dt>Speed</dt><dd>{facts && at === null && state.status?.state === "running" ? `× ${facts.speed.toFixed(1)}` : "still"}</dd></div>
+          <div><dt>Pace</dt><dd>{facts && at === null && state.status?.state === "running" ? `× ${facts.speed.toFixed(1)}` : "still"}</dd></div>
         </dl>
         {facts?.error && <p className="error" role="alert">{facts.error}</p>}
         {layers.length > 1 && (
@@ -332,6 +368,7 @@ function Sheet({ city, scale, lav, chosen, query, choose, view, onFacts }: Sheet
         else if (event.key === "0") view.current = { centre: null, zoom: 1 };
       }}
       onPointerDown={(event) => {
+        if ((event.target as HTMLElement).closest("button")) return; // captured, it would not be clicked
         drag.current = { x: event.clientX, y: event.clientY, moved: false };
         event.currentTarget.setPointerCapture(event.pointerId);
       }}

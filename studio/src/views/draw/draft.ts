@@ -23,6 +23,27 @@ export interface Draft {
 
 export const EMPTY: Draft = { format: 1, network: "drawing", boxes: [], arcs: [], groups: {} };
 
+/** A drawing stays in this tab of the browser while other views are looked at, and when the page is loaded again. */
+export function keepDraft(subject: string, original: Draft, draft: Draft) {
+  const key = `arterial.draft.${subject}`;
+  try {
+    if (JSON.stringify(draft) === JSON.stringify(original)) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, JSON.stringify({ original, draft }));
+  } catch {
+    // without room it is not kept
+  }
+}
+
+/** The drawing that was kept, if it was begun from the same network. */
+export function keptDraft(subject: string, original: Draft): Draft | null {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(`arterial.draft.${subject}`) ?? "null") as { original: Draft; draft: Draft } | null;
+    return kept && JSON.stringify(kept.original) === JSON.stringify(original) ? kept.draft : null;
+  } catch {
+    return null;
+  }
+}
+
 export function addBox(draft: Draft, kind: Kind, from: string | null): [Draft, string] {
   const taken = new Set(draft.boxes.map((box) => box.name));
   let name = kind.kind;

@@ -8,7 +8,7 @@ import { useLayout } from "../../graph/useLayout";
 import { get, post } from "../../wire/api";
 import { download, TupleTable, type Row } from "../network/Monitor";
 import { Name } from "../../parts/Name";
-import { addBox, connect, differences, EMPTY, shownDraft, type Checked, type Draft, type Kind } from "./draft";
+import { addBox, connect, differences, EMPTY, keepDraft, keptDraft, shownDraft, type Checked, type Draft, type Kind } from "./draft";
 import { diff, hunks } from "./diff";
 import { Form, portsIn } from "./Form";
 
@@ -32,7 +32,9 @@ export default function DrawView({ subject, address, go }: ViewProps) {
   const [past, setPast] = useState<Draft[]>([]);
   const [checked, setChecked] = useState<Checked | null>(null);
   const [message, setMessage] = useState<string | null>(null);
-  const [tab, setTab] = useState<"box" | "python" | "changes" | "sample">("box");
+  const tab = address.values.tab !== undefined && address.values.tab in TABS ? (address.values.tab as keyof typeof TABS) : "box";
+  const setTab = (next: keyof typeof TABS) => go({ tab: next === "box" ? null : next });
+  const [loaded, setLoaded] = useState(false);
   const [before, setBefore] = useState("");
   const chosen = address.values.box ?? "";
   useEffect(() => {
@@ -41,11 +43,15 @@ export default function DrawView({ subject, address, go }: ViewProps) {
     get<Draft>("drawing").then(
       (found) => {
         setOriginal(found);
-        setDraft(found);
+        setDraft(keptDraft(subject.name, found) ?? found);
+        setLoaded(true);
       },
       (mistake: Error) => setMessage(mistake.message),
     );
-  }, []);
+  }, [subject.name]);
+  useEffect(() => {
+    if (loaded) keepDraft(subject.name, original, draft);
+  }, [subject.name, loaded, original, draft]);
   useEffect(() => {
     const timer = setTimeout(() => {
       post<Checked>("draft/check", { network: draft }).then(setChecked, (mistake: Error) => setMessage(mistake.message));
@@ -55,7 +61,7 @@ export default function DrawView({ subject, address, go }: ViewProps) {
   const change = (next: Draft, select?: string) => {
     setPast((before) => [...before.slice(-100), draft]);
     setDraft(next);
-    if (select !== undefined) go({ box: select || null });
+    if (select !== undefined) go({ box: select || null, tab: null });
   };
   const kindOf = useMemo(() => new Map(kinds.map((kind) => [kind.kind, kind])), [kinds]);
   const changed = useMemo(() => differences(original, draft), [original, draft]);
@@ -65,12 +71,11 @@ export default function DrawView({ subject, address, go }: ViewProps) {
     const first = box && kindOf.get(box.kind)?.outputs[0];
     const [next, name] = addBox(draft, kind, box && first ? `${box.name}.${first}` : null);
     change(next, name);
-    setTab("box");
   };
   const replace = () =>
     post<{ said: string; accepted: boolean }>("replace", { network: draft }).then(
       (answer) => {
-        setMessage(answer.accepted ? answer.said : `refused: ${answer.said}`);
+        setMessage(answer.accepted ? answer.said : `Refused: ${answer.said}`);
         if (answer.accepted) {
           setOriginal(draft);
           setBefore(checked?.python ?? "");
@@ -100,12 +105,14 @@ export default function DrawView({ subject, address, go }: ViewProps) {
       </nav>
       <div className="canvas">
         {!draft.boxes.length && <p className="hint">An empty sheet. Begin with a <b>source</b> from the left, or open a drawing.</p>}
-        <DraftCanvas draft={draft} kindOf={kindOf} checked={checked} changed={changed} chosen={chosen} onChoose={(name) => { go({ box: name }); setTab("box"); }} onConnect={(begin, end) => change(connect(draft, begin, end))} />
+        <DraftCanvas draft={draft} kindOf={kindOf} checked={checked} changed={changed} chosen={chosen} onChoose={(name) => go({ box: name, tab: null })} onConnect={(begin, end) => change(connect(draft, begin, end))} />
         <div className="draw-bar line">
           <button onClick={() => { const before = past[past.length - 1]; if (before) { setPast(past.slice(0, -1)); setDraft(before); } }} disabled={!past.length}>Undo</button>
+          {Object.keys(changed).length > 0 && original.boxes.length > 0 && <button onClick={() => change(original, "")} title="Go back to the network as it was opened">Start over</button>}
           <span className={`pill ${errors.length ? "error" : checked?.whole ? "state-running" : ""}`} data-testid="draft-state" role="status">
             {errors.length ? `${errors.length} to fix` : checked?.whole ? "fits" : "empty"}
           </span>
+          {checked?.errors[""] && <span className="small error">{checked.errors[""]}</span>}
           {Object.keys(changed).length > 0 && <span className="small">{Object.entries(changed).map(([name, what]) => `${name}: ${what}`).join(", ")}</span>}
           <span className="grow" />
           <label className="button">
@@ -120,7 +127,7 @@ export default function DrawView({ subject, address, go }: ViewProps) {
       </div>
       <aside className="panel" aria-label="Details">
         <div className="tabs" role="tablist">
-          {(["box", "python", "changes", "sample"] as const).map((one) => (
+          {(Object.keys(TABS) as (keyof typeof TABS)[]).map((one) => (
             <button key={one} role="tab" aria-selected={tab === one} onClick={() => setTab(one)}>{TABS[one]}</button>
           ))}
         </div>
@@ -189,7 +196,7 @@ function DraftCanvas({ draft, kindOf, checked, changed, chosen, onChoose, onConn
   }));
   return (
     <ReactFlow
-      key={laid ? `${draft.boxes.length}` : "empty"}
+      key={laid ? laid.shown.items.length : "empty"} // it is fitted again when what was added is laid out
       nodes={nodes}
       edges={edges}
       nodeTypes={NODE_TYPES}
@@ -200,8 +207,9 @@ function DraftCanvas({ draft, kindOf, checked, changed, chosen, onChoose, onConn
         if (id && event.key === "Enter") onChoose(id);
       }}
       deleteKeyCode={null}
+      minZoom={0.05}
       fitView
-      fitViewOptions={{ padding: 0.2, maxZoom: 1.1 }}
+      fitViewOptions={{ padding: 0.1, maxZoom: 1.1 }}
       proOptions={{ hideAttribution: true }}
     >
       <Background variant={BackgroundVariant.Dots} gap={22} size={1.2} />

@@ -6,11 +6,13 @@ import { command, type ArcFacts } from "../../wire/api";
 import type { ShownProps } from ".";
 import { Columns } from "./BoxPage";
 import { Monitor } from "./Monitor";
+import { AskWhy } from "./Why";
 
 export function ArcPage({ arc, network, moment, state, go }: ShownProps & { arc: ArcFacts }) {
   const window = moment?.window;
   const status = state?.status;
   const active = status?.state === "running" || status?.state === "paused";
+  const output = network.boxes.find((one) => one.name === arc.end)?.kind === "output" ? arc.end : null;
   const twins = network.arcs.filter((one) => one.begin === arc.begin && one.end === arc.end);
   return (
     <article data-testid="arc-page">
@@ -33,8 +35,9 @@ export function ArcPage({ arc, network, moment, state, go }: ShownProps & { arc:
           {arc.key.length ? `, by ${arc.key.join(", ")}` : ""}
         </p>
       )}
+      {status && <Monitor arc={arc} network={network} go={go} active={active} output={output} />}
+      {status && output && <AskWhy output={output} columns={arc.columns} />}
       {status && active && <Steer arc={arc} held={status.steering.hold?.[arc.name]} shed={status.steering.shed?.[arc.name]} waiting={window?.held[arc.name]} />}
-      {status && <Monitor arc={arc} active={active} output={network.boxes.find((one) => one.name === arc.end)?.kind === "output" ? arc.end : null} />}
       <section>
         <h3>Columns</h3>
         <Columns columns={arc.columns} time={arc.time} keys={arc.key} />
@@ -53,6 +56,7 @@ interface SteerProps {
 function Steer({ arc, held, shed, waiting }: SteerProps) {
   const [share, setShare] = useState(0.5);
   const [keep, setKeep] = useState("");
+  const [overflow, setOverflow] = useState(false);
   const [message, setMessage] = useState<string | null>(null);
   const give = (asked: Parameters<typeof command>[0]) =>
     command({ arc: arc.name, ...asked }).then(
@@ -71,7 +75,10 @@ function Steer({ arc, held, shed, waiting }: SteerProps) {
             <input type="range" min={0} max={1} step={0.05} value={share} onChange={(event) => setShare(Number(event.target.value))} aria-label="Share to leave out" />
           </label>
           <input className="mono" value={keep} onChange={(event) => setKeep(event.target.value)} placeholder="but keep where…" aria-label="Keep only where" />
-          <button onClick={() => give({ command: "shed", share, keep: keep || null })}>Shed</button>
+          <label title="Keep what is left out in the checkpoint, and answer it later">
+            <input type="checkbox" checked={overflow} onChange={(event) => setOverflow(event.target.checked)} /> settle later
+          </label>
+          <button onClick={() => give({ command: "shed", share, keep: keep || null, overflow })}>Shed</button>
           {shed && <button onClick={() => give({ command: "shed", off: true })}>No longer</button>}
         </div>
       )}

@@ -2,6 +2,7 @@ import { bytes, count, percent, seconds } from "../../figures/steps";
 import type { BoxFacts } from "../../wire/api";
 import type { ShownProps } from ".";
 import { GraphPlot } from "./GraphPlot";
+import { AskWhy } from "./Why";
 
 export function BoxPage({ box, network, moment, state, go }: ShownProps & { box: BoxFacts }) {
   const superbox = network.superboxes.find((one) => one.name === box.superbox);
@@ -10,6 +11,7 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
   const coming = network.arcs.filter((arc) => arc.end === box.name);
   const leaving = network.arcs.filter((arc) => arc.begin === box.name);
   const level = state?.steps[moment ? moment.end - 1 : 0]?.slots.filter(([at]) => at === superbox?.level);
+  const held = (level ?? []).reduce((sum, slot) => sum + slot[6], 0);
   const output = state?.status?.window.outputs?.[box.name];
   const delay = window?.delays[box.name];
   const source = window?.sources[box.name];
@@ -36,6 +38,21 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
           {source?.share != null && <div><dt>read so far</dt><dd>{percent(source.share)}</dd></div>}
         </dl>
       )}
+      {own && own.slots.length > 1 && (
+        <section data-testid="slots">
+          <h3>Work by slot</h3>
+          <ol className="slots">
+            {busiest(own.slots).map(([slot, spent]) => (
+              <li key={slot}>
+                <span className="small">slot {slot}</span>
+                <span className="meter"><i className="calm" style={{ width: `${(100 * spent) / Math.max(...own.slots.map(([, one]) => one), 1e-9)}%` }} /></span>
+                <span className="small">{seconds(spent)}</span>
+              </li>
+            ))}
+          </ol>
+          {own.slots.length > MOST_SLOTS && <p className="small">the busiest {MOST_SLOTS} of {own.slots.length}</p>}
+        </section>
+      )}
       {box.graphs?.delay && box.graphs.delay.length > 0 && (
         <section>
           <h3>Delay and what it is worth</h3>
@@ -45,6 +62,7 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
           )}
         </section>
       )}
+      {state?.status && box.kind === "output" && coming[0] && <AskWhy output={box.name} columns={coming[0].columns} />}
       {Object.keys(box.arguments).length > 0 && (
         <section>
           <h3>Arguments</h3>
@@ -63,7 +81,7 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
           {box.kept ? `; keeps its tuples for ${box.kept}` : ""}
         </p>
         {box.stateful && level && level.length > 0 && (
-          <p className="small">It keeps state; its level holds {bytes(level.reduce((sum, slot) => sum + slot[6], 0))} in {level.length} slot{level.length > 1 ? "s" : ""}.</p>
+          <p className="small">{held > 0 ? `It keeps state; its level holds ${bytes(held)} in ${level.length} slot${level.length > 1 ? "s" : ""}.` : "It keeps state, in the memory of the run."}</p>
         )}
       </section>
       {[
@@ -74,13 +92,13 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
           <section key={title}>
             <h3>{title}</h3>
             {arcs.map((arc) => (
-              <details key={arc.name} open={arcs.length === 1}>
-                <summary>
-                  <button className="link" onClick={() => go({ arc: arc.name, box: null })}>{arc[other]}</button>
-                  <span className="small"> {Object.keys(arc.columns).length} columns{arc.key.length ? `, by ${arc.key.join(", ")}` : ""}</span>
-                </summary>
-                <Columns columns={arc.columns} time={arc.time} keys={arc.key} />
-              </details>
+              <div key={arc.name}>
+                <button className="link" onClick={() => go({ arc: arc.name, box: null })} aria-label={`the arc ${arc.name}`}>{arc[other]}</button>
+                <details open={arcs.length === 1}>
+                  <summary className="small">{Object.keys(arc.columns).length} columns{arc.key.length ? `, by ${arc.key.join(", ")}` : ""}</summary>
+                  <Columns columns={arc.columns} time={arc.time} keys={arc.key} />
+                </details>
+              </div>
             ))}
           </section>
         ) : null,
@@ -93,6 +111,13 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
       )}
     </article>
   );
+}
+
+const MOST_SLOTS = 16;
+
+/** All slots in order; of very many, those that work most. */
+function busiest(slots: [number, number][]): [number, number][] {
+  return slots.length <= MOST_SLOTS ? slots : [...slots].sort(([, a], [, b]) => b - a).slice(0, MOST_SLOTS);
 }
 
 /** Three digits, and never an exponent where a plain number can be read. */

@@ -19,7 +19,8 @@ import {
   type NodeProps,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { memo, useEffect, useMemo } from "react";
+import { memo, useEffect, useMemo, useRef } from "react";
+import { formatEye, parseEye } from "../../address";
 import { count, percent } from "../../figures/steps";
 import { smooth } from "../../graph/layout";
 import type { Laid } from "../../graph/useLayout";
@@ -54,6 +55,7 @@ interface WayData extends Record<string, unknown> {
   chosen: boolean;
   arcs: string[];
   points: { x: number; y: number }[];
+  label: { x: number; y: number } | undefined;
   onChoose(): void;
 }
 
@@ -71,6 +73,7 @@ export function Canvas(props: ShownProps & { laid: Laid; open: ReadonlySet<strin
 function Drawing({ network, laid, open, address, go, moment, state }: ShownProps & { laid: Laid; open: ReadonlySet<string> }) {
   const { box: chosenBox, arc: chosenArc, focus } = address.values;
   const flow = useReactFlow();
+  const holder = useRef<HTMLDivElement>(null);
   const facts = useMemo(() => new Map(network.boxes.map((box) => [box.name, box])), [network]);
   const places = useMemo(() => new Map(network.superboxes.map((one) => [one.name, one])), [network]);
   const setOpen = (name: string, wanted: boolean) => {
@@ -80,6 +83,7 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
     go({ open: [...after].join("|") });
   };
   const window = moment?.window;
+  const deep = useMemo(() => depths(laid), [laid]);
   const nodes: Node[] = laid.shown.items
     .map((item): Node => {
       const placed = laid.layout.items[item.id] ?? { x: 0, y: 0, width: 172, height: 62 };
@@ -107,7 +111,7 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
       return { ...common, type: "box", data, ariaLabel: `${data.kind} ${data.title}` };
     })
     // What stands in an area comes after it.
-    .sort((a, b) => depth(a.id, laid) - depth(b.id, laid));
+    .sort((a, b) => deep.get(a.id)! - deep.get(b.id)!);
   const edges: Edge<WayData>[] = laid.shown.ways.map((way) => {
     const own = wayFigures(way.arcs, window, state?.status);
     return {
@@ -126,22 +130,46 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
         chosen: chosenArc !== undefined && way.arcs.includes(chosenArc),
         arcs: way.arcs,
         points: laid.layout.ways[way.id] ?? [],
+        label: laid.layout.labels[way.id],
         onChoose: () => go({ arc: way.arcs[0]!, box: null }),
       },
     };
   });
+  // Where one looks stands in the address, by what is in the middle: it means the same in a window of another size.
+  const { eye } = address.values;
+  const said = useRef<string | undefined>(undefined);
+  const say = () => {
+    const { x, y, zoom } = flow.getViewport();
+    const box = holder.current!.getBoundingClientRect();
+    said.current = formatEye({ x: (box.width / 2 - x) / zoom, y: (box.height / 2 - y) / zoom, zoom });
+    go({ eye: said.current });
+  };
   useEffect(() => {
     if (focus && laid.layout.items[focus]) {
-      void flow.fitView({ nodes: [{ id: focus }], duration: 400, maxZoom: 1.2, padding: 1.5 });
+      void flow.fitView({ nodes: [{ id: focus }], duration: 400, maxZoom: 1.2, padding: 1.5 }).then(say);
       go({ focus: null });
     }
-  }, [focus, laid, flow, go]);
+  }, [focus, laid, flow, go]); // eslint-disable-line
   const shape = laid.shown.items.map((item) => item.id).join();
+  const looked = useRef(parseEye(eye));
+  const fitted = useRef("");
   useEffect(() => {
-    if (!focus) void flow.fitView({ padding: 0.08, maxZoom: 1.25, duration: 300 });
+    const first = !fitted.current;
+    const same = fitted.current === shape;
+    fitted.current = shape;
+    // At first it is fitted as it appears, or the address says what is seen.
+    if (focus || first || same) return;
+    void flow.fitView({ padding: 0.08, maxZoom: 1.25, duration: 300 });
+    if (eye) go({ eye: null });
   }, [shape, flow]); // eslint-disable-line
+  useEffect(() => {
+    const next = parseEye(eye);
+    if (!next || eye === said.current) return;
+    said.current = eye;
+    void flow.setCenter(next.x, next.y, { zoom: next.zoom });
+  }, [eye, flow]);
   return (
-    <div className="canvas" data-testid="canvas">
+    <div className="canvas" data-testid="canvas" ref={holder}>
       <ReactFlow
         nodes={nodes}
         edges={edges}
@@ -154,6 +182,7 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
         }}
         onEdgeClick={(_, edge) => (edge.data as WayData).onChoose()}
         onPaneClick={() => go({ box: null, arc: null })}
+        onMoveEnd={(event) => event && say()}
         onKeyDown={(event) => {
           const id = (event.target as HTMLElement).closest<HTMLElement>(".react-flow__node")?.dataset.id;
           if (id && (event.key === "Enter" || event.key === " ")) {
@@ -169,7 +198,7 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
         onlyRenderVisibleElements={nodes.length > 120}
         minZoom={0.05}
         maxZoom={2.5}
-        fitView
+        fitView={!looked.current}
         fitViewOptions={{ padding: 0.08, maxZoom: 1.25 }}
         proOptions={{ hideAttribution: true }}
       >
@@ -182,13 +211,16 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
   );
 }
 
-function depth(id: string, laid: Laid): number {
-  let deep = 0;
-  for (let at = laid.shown.items.find((item) => item.id === id); at?.within; deep++) {
-    const above: string = at.within;
-    at = laid.shown.items.find((item) => item.id === above);
+/** In how many areas each item stands. */
+function depths(laid: Laid): Map<string, number> {
+  const within = new Map(laid.shown.items.map((item) => [item.id, item.within]));
+  const found = new Map<string, number>();
+  for (const item of laid.shown.items) {
+    let number = 0;
+    for (let above = item.within; above; above = within.get(above) ?? null) number++;
+    found.set(item.id, number);
   }
-  return deep;
+  return found;
 }
 
 function sumOf(members: string[], window: NonNullable<ShownProps["moment"]>["window"] | undefined) {
@@ -277,9 +309,7 @@ function AreaNode({ data }: NodeProps<Node<AreaData>>) {
 function WayEdge({ sourceX, sourceY, targetX, targetY, data }: EdgeProps<Edge<WayData>>) {
   const points = [{ x: sourceX, y: sourceY }, ...data!.points, { x: targetX, y: targetY }];
   const path = smooth(points);
-  const middle = Math.floor((points.length - 1) / 2);
-  const x = (points[middle]!.x + points[middle + 1]!.x) / 2;
-  const y = (points[middle]!.y + points[middle + 1]!.y) / 2;
+  const { x, y } = data!.label ?? { x: (sourceX + targetX) / 2, y: (sourceY + targetY) / 2 };
   const near = useStore((store) => store.transform[2] > 0.58);
   const flows = (data!.rate ?? 0) > 0;
   return (

@@ -2,23 +2,25 @@
 
 import { useEffect, useRef, useState } from "react";
 import { rowsOf } from "../../wire/frames";
-import { blob, post, theLive, type ArcFacts } from "../../wire/api";
+import type { Go } from "../../address";
+import { blob, post, theLive, type ArcFacts, type NetworkFacts } from "../../wire/api";
 import { Editor, useFunctions } from "../../parts/Editor";
 import { Trace } from "./Trace";
-import { Why } from "./Why";
+import { Why, type AskedRow } from "./Why";
 
 export type Row = Record<string, unknown>;
 
 const MOST = 500;
 
-export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active: boolean; output?: string | null }) {
-  const [why, setWhy] = useState<Row | null>(null);
+export function Monitor({ arc, network, go, active, output = null }: { arc: ArcFacts; network: NetworkFacts; go: Go; active: boolean; output?: string | null }) {
+  const [why, setWhy] = useState<AskedRow | null>(null);
   const [where, setWhere] = useState("");
   const [asked, setAsked] = useState<string | null>(active ? "" : null);
   const [rows, setRows] = useState<Row[]>([]);
   const [passed, setPassed] = useState(0);
   const [paused, setPaused] = useState(false);
   const [message, setMessage] = useState<string | null>(null);
+  const [wrong, setWrong] = useState<string | null>(null);
   const [breaking, setBreaking] = useState<(() => void) | null>(null);
   const [typed, setTyped] = useState<string | null>(null);
   const waiting = useRef<Row[]>([]);
@@ -28,6 +30,7 @@ export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active:
   useEffect(() => {
     if (asked === null) return;
     setMessage(null);
+    setWrong(null);
     // Tuples come many at a time; the table is drawn at most five times a second.
     const timer = setInterval(() => {
       if (!waiting.current.length || stopped.current) return;
@@ -44,7 +47,7 @@ export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active:
           const found = rowsOf(frame);
           if (found) waiting.current = [...waiting.current, ...asRows(found)].slice(-5000);
         },
-        error: setMessage,
+        error: setWrong,
         end: () => setMessage("the run is over; nothing passes any more"),
       },
     );
@@ -55,6 +58,7 @@ export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active:
   }, [arc.name, asked]);
 
   const breakAt = () => {
+    setWrong(null);
     setMessage("goes on train by train until a tuple passes…");
     const close = theLive().open(
       "breakpoint",
@@ -68,7 +72,8 @@ export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active:
           setBreaking(null);
         },
         error: (mistake) => {
-          setMessage(mistake);
+          setMessage(null);
+          setWrong(mistake);
           setBreaking(null);
         },
         end: () => setBreaking(null),
@@ -89,12 +94,12 @@ export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active:
   const saveParquet = () =>
     blob("sample/parquet", { arc: arc.name, rows }).then(
       (file) => download(`${arc.begin}-${arc.end}.parquet`, file),
-      (mistake: Error) => setMessage(mistake.message),
+      (mistake: Error) => setWrong(mistake.message),
     );
   const saveTest = () =>
     post<{ text: string }>("sample/test", { arc: arc.name, rows }).then(
       ({ text }) => download(`test_${arc.begin}_${arc.end}.py`.replace(/[^\w.]/g, "_"), text),
-      (mistake: Error) => setMessage(mistake.message),
+      (mistake: Error) => setWrong(mistake.message),
     );
   return (
     <section className="monitor" data-testid="monitor">
@@ -107,7 +112,7 @@ export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active:
         }}
       >
         {active ? (
-          <Editor one label="Only tuples for which this is true" value={where} onChange={setWhere} onSubmit={filter} columns={arc.columns} functions={functions} error={message} placeholder={`only where… e.g. ${columns[columns.length - 1]} > 0`} />
+          <Editor one label="Only tuples for which this is true" value={where} onChange={setWhere} onSubmit={filter} columns={arc.columns} functions={functions} error={wrong} placeholder={`only where… e.g. ${columns[columns.length - 1]} > 0`} />
         ) : (
           <p className="small">The run is over: nothing passes here any more. What its connection points keep can be asked under Ask.</p>
         )}
@@ -126,10 +131,11 @@ export function Monitor({ arc, active, output = null }: { arc: ArcFacts; active:
         <button onClick={() => setTyped(JSON.stringify(rows[rows.length - 1] ?? Object.fromEntries(columns.map((name) => [name, 0]))))}>Try a tuple</button>
       </div>
       {message && <p className="small" role="status" data-testid="monitor-message">{message}</p>}
-      {typed !== null && <Trace arc={arc} typed={typed} onChange={setTyped} onClose={() => setTyped(null)} />}
+      {wrong && <p className="small error" role="alert">{wrong}</p>}
+      {typed !== null && <Trace arc={arc} network={network} go={go} typed={typed} onChange={setTyped} onClose={() => setTyped(null)} />}
       <p className="small">{passed.toLocaleString("en")} seen{rows.length < passed ? `, the last ${rows.length} kept` : ""}. At most 500 of a step and slot are shown.</p>
-      {why && output && <Why output={output} row={why} onClose={() => setWhy(null)} />}
-      <TupleTable columns={columns} rows={rows} onWhy={output ? setWhy : undefined} />
+      {why && output && <Why output={output} asked={why} onClose={() => setWhy(null)} />}
+      <TupleTable columns={columns} rows={rows} onWhy={output ? (row) => setWhy({ row }) : undefined} />
     </section>
   );
 }

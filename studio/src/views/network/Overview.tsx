@@ -4,7 +4,7 @@ import { bytes, count, percent, seconds, utilityAt, worst } from "../../figures/
 import type { Go } from "../../address";
 import { useEffect, useState } from "react";
 import type { Status } from "../../figures/steps";
-import { get } from "../../wire/api";
+import { get, post, type Overflowed } from "../../wire/api";
 import type { ShownProps } from ".";
 import { Profile } from "./Profile";
 
@@ -75,14 +75,14 @@ export function Overview({ network, moment, state, go }: ShownProps) {
           })}
         </tbody>
       </table>
-      <Steered status={status} go={go} />
+      <Steered status={status} go={go} busy={window.span > 0 ? window.busy / window.span : 0} />
       <h3>Steps</h3>
       {state && moment && <Profile steps={state.steps.slice(Math.max(0, moment.end - 60), moment.end)} />}
       <dl className="figures">
         <div><dt>steps in the window</dt><dd>{window.steps}</dd></div>
         <div><dt>a step takes</dt><dd>{window.steps ? seconds(window.busy / window.steps) : "–"}</dd></div>
-        <div><dt>state</dt><dd>{bytes(window.stateBytes)}</dd></div>
-        <div><dt>written a step</dt><dd>{window.steps ? bytes(Math.round(window.stateWritten / window.steps)) : "–"}</dd></div>
+        <div><dt>state</dt><dd>{window.stateBytes ? bytes(window.stateBytes) : "–"}</dd></div>
+        <div><dt>written a step</dt><dd>{window.steps && window.stateWritten ? bytes(Math.round(window.stateWritten / window.steps)) : "–"}</dd></div>
         <div><dt>set aside</dt><dd>{count(status.set_aside)}</dd></div>
         <div><dt>version</dt><dd>{status.network_version}</dd></div>
       </dl>
@@ -91,12 +91,34 @@ export function Overview({ network, moment, state, go }: ShownProps) {
 }
 
 /** What is held and left out, and what the optimizer changed, with its reasons. */
-function Steered({ status, go }: { status: Status; go: Go }) {
+function Steered({ status, go, busy }: { status: Status; go: Go; busy: number }) {
   const [decisions, setDecisions] = useState<string[]>([]);
   useEffect(() => {
     get<string[]>("decisions").then(setDecisions, () => setDecisions([]));
   }, [status.network_version]);
+  const leftOut = Object.keys(status.shed).length > 0;
+  const [overflow, setOverflow] = useState<Overflowed>({ waiting: 0, late: {} });
+  const [said, setSaid] = useState<string | null>(null);
+  useEffect(() => {
+    if (!leftOut) return;
+    const look = () => get<Overflowed>("overflow").then(setOverflow, () => {});
+    void look();
+    const timer = setInterval(() => void look(), 2000);
+    return () => clearInterval(timer);
+  }, [leftOut]);
+  const settle = () =>
+    post<{ said: string }>("settle", {}).then(
+      (answer) => setSaid(answer.said),
+      (mistake: Error) => setSaid(mistake.message),
+    );
+  const late = Object.entries(overflow.late);
   const arcs = { ...status.steering.shed, ...status.steering.hold };
+  const steered = Object.keys(arcs).sort().join();
+  const [byHand, setByHand] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    if (!steered) return;
+    get<{ shed?: object; hold?: object }>("control").then((said) => setByHand(new Set([...Object.keys(said.shed ?? {}), ...Object.keys(said.hold ?? {})])), () => {});
+  }, [steered]);
   if (!Object.keys(arcs).length && !Object.keys(status.shed).length && !decisions.length) return null;
   return (
     <section data-testid="steered">
@@ -108,11 +130,19 @@ function Steered({ status, go }: { status: Status; go: Go }) {
           shed ? `leaves out ${percent(Number(shed.share))}${shed.keep ? `, keeps ${String(shed.keep)}` : ""}` : "",
           status.shed[arc] ? `${count(status.shed[arc])} left out so far` : "",
           held !== undefined ? (held ? `held, ${count(held)} a step go on` : "held") : "",
+          byHand.has(arc) ? "by a command" : shed ? `decided by the run: steps take ${percent(Math.min(1, busy))} of the time, and of all that may be left out this costs the least utility` : held !== undefined ? "decided by the run, for what is worth more" : "",
         ];
         return (
           <p key={arc} className="small"><button className="link" onClick={() => go({ arc, box: null })}>{arc}</button> {parts.filter(Boolean).join("; ")}</p>
         );
       })}
+      {(overflow.waiting > 0 || late.length > 0) && (
+        <p className="small" data-testid="overflow">
+          {count(overflow.waiting)} tuples wait to be settled; answers that came late: {late.map(([name, number]) => `${name} ${count(number)}`).join(", ") || "none"}.{" "}
+          {overflow.waiting > 0 && <button onClick={settle}>Settle now</button>}
+        </p>
+      )}
+      {said && <p className="small" role="status">{said}</p>}
       {decisions.slice(-5).reverse().map((text) => <pre key={text} className="about mono">{text}</pre>)}
     </section>
   );

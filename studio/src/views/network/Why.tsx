@@ -1,6 +1,7 @@
 // Why a row of an output is as it is: what each box did, back to the tuples of the sources.
 
 import { useEffect, useState } from "react";
+import { Editor, useFunctions } from "../../parts/Editor";
 import { post } from "../../wire/api";
 import { shown, type Row } from "./Monitor";
 
@@ -22,27 +23,54 @@ interface Said {
 
 const MOST = 20;
 
-export function Why({ output, row, onClose }: { output: string; row: Row; onClose(): void }) {
+/** A row that is asked about: by its values, or by a condition. */
+export type AskedRow = { row: Row } | { where: string };
+
+/** Ask about a row of an output in words; also where the run is over and no row passes any more. */
+export function AskWhy({ output, columns }: { output: string; columns: Record<string, string> }) {
+  const [where, setWhere] = useState("");
+  const [asked, setAsked] = useState<AskedRow | null>(null);
+  const functions = useFunctions();
+  const ask = () => where.trim() && setAsked({ where });
+  return (
+    <section data-testid="ask-why">
+      <h3>Why is a row as it is?</h3>
+      <form
+        className="line"
+        onSubmit={(event) => {
+          event.preventDefault();
+          ask();
+        }}
+      >
+        <Editor one label={`A row of ${output}`} value={where} onChange={setWhere} onSubmit={ask} columns={columns} functions={functions} placeholder={`the row where… e.g. ${Object.keys(columns).slice(0, 2).map((name) => `${name} = 1`).join(" and ")}`} />
+        <button disabled={!where.trim()}>Why?</button>
+      </form>
+      {asked && <Why output={output} asked={asked} onClose={() => setAsked(null)} />}
+    </section>
+  );
+}
+
+export function Why({ output, asked, onClose }: { output: string; asked: AskedRow; onClose(): void }) {
   const [said, setSaid] = useState<Said | null>(null);
   const [error, setError] = useState<string | null>(null);
   useEffect(() => {
     setSaid(null);
     setError(null);
     let gone = false;
-    post<Said>("why", { output, row }).then(
+    post<Said>("why", { output, ...asked }).then(
       (found) => gone || setSaid(found),
       (mistake: Error) => gone || setError(mistake.message),
     );
     return () => {
       gone = true;
     };
-  }, [output, row]);
+  }, [output, asked]);
   const boxes = new Map<string, Said["steps"]>();
   for (const step of said?.steps ?? []) boxes.set(`${step.box} (${step.kind})`, [...(boxes.get(`${step.box} (${step.kind})`) ?? []), step]);
   const came = said?.tuples.filter((one) => one.source) ?? [];
   return (
     <div className="trace" data-testid="why">
-      <p className="small">Why <code>{values(row)}</code>? The input is read again; the run is not touched.</p>
+      <p className="small">Why <code>{"where" in asked ? asked.where : values(asked.row)}</code>? The input is read again; the run is not touched.</p>
       {!said && !error && <p className="small" role="status">looking…</p>}
       {error && <p className="small error" role="alert">{error}</p>}
       {said && (
