@@ -31,6 +31,15 @@ class RunError(ArterialError):
     """A run cannot start or go on: a box failed on a tuple, a checkpoint does not fit, a sink is full."""
 
 
+def plain(text: object) -> str:
+    """A text without signs that a terminal would act on; lines stay lines.
+
+    >>> plain("a\\x1b[31m b")
+    'a\\\\x1b[31m b'
+    """
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else repr(sign)[1:-1] for sign in str(text))
+
+
 def near(name: str, names: Iterable[str]) -> str:
     """A hint at the name that may have been meant, to end a message with; empty if none is near.
 

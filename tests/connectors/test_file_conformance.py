@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -141,6 +143,21 @@ def test_a_change_in_the_middle_of_the_same_length_is_seen(tmp_path: Path) -> No
     path.write_bytes(content)
     os.utime(path, ns=(0, was.changed + 2))
     assert what_changed(path, was) is None, "only its time is another"
+
+
+def test_a_long_file_must_keep_its_time(tmp_path: Path) -> None:
+    """Of a file that is too long for a digest of all its bytes a change in the middle is seen by its time."""
+    path = _csv(tmp_path, [(n, n % 7) for n in range(30_000)])
+    was = fingerprint(path, most=100_000)
+    assert what_changed(path, was) is None
+    os.utime(path, ns=(0, was.changed + 10**9 + 1))
+    said = what_changed(path, was)
+    assert said is not None
+    assert "too long to compare all of it" in said
+    back = re.search(r"touch -d (@[\d.]+) FILE", said)
+    assert back is not None
+    subprocess.run(["touch", "-d", back[1], path], check=True)
+    assert what_changed(path, was) is None
 
 
 def test_options_that_changed(tmp_path: Path) -> None:

@@ -91,6 +91,25 @@ class Add(Box):
 
 
 @dataclass(frozen=True)
+class Refuse(Box):
+    """Fails on a value of any column."""
+
+    kind = "tiny.refuse"
+    stateless = True
+    passes = True
+    column: str = "value"
+    poison: int = 0
+
+    def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
+        return {OUT: inputs[IN]}
+
+    def process(self, trains: Mapping[str, Train], state: State) -> Mapping[str, Train]:
+        if (trains[IN].tuples[self.column] == self.poison).any():
+            raise ValueError(f"{self.poison} is poison")
+        return {OUT: trains[IN]}
+
+
+@dataclass(frozen=True)
 class By(Box):
     """A GroupBy."""
 

@@ -137,3 +137,15 @@ def test_double_quotes() -> None:
     assert conditions(head + 'type IN ("truck", "car")') == ["\"type\" IN ('truck', 'car')"]
     assert conditions(head + 'M.type = "lorry"') == ['"type" = "lorry"']
     assert conditions(head + "TYPE = “truck”") == ["\"type\" = 'truck'"]
+
+
+def test_a_very_long_query() -> None:
+    values = ", ".join(map(str, range(30_000)))
+    said = str(mistake(f"SELECT x FROM MovingObjects WHERE speed IN ({values})"))
+    assert "signs; expected at most 100,000" in said
+    assert len(said) < 1000, "only the beginning is shown"
+    few = ", ".join(["x"] * 2_000)
+    said = str(mistake(f"SELECT {few}, z FROM MovingObjects"))
+    assert "there is no column 'z'" in said
+    assert len(said) < 1000
+    assert said.splitlines()[1].lstrip()[said.splitlines()[2].index("^") - 2 :].startswith("z FROM")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from arterial.cli.parts.network import NETWORK_HELP, load_network
+from arterial.errors import plain
 
 if TYPE_CHECKING:
     from arterial.engine.plan.plan import Plan
@@ -36,7 +37,7 @@ def explain(
     said = plan.describe()
     if spark:
         said["spark plan"] = _spark_plan(plan)
-    typer.echo(json.dumps(said, indent=2) if as_json else "\n".join(lines_of(said)))
+    typer.echo(json.dumps(said, indent=2) if as_json else plain("\n".join(lines_of(said))))
 
 
 def _say_why(folder: Path, as_json: bool) -> None:

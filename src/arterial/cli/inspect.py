@@ -7,6 +7,8 @@ from pathlib import Path
 
 import typer
 
+from arterial.errors import plain
+
 
 def inspect(
     file: Path = typer.Argument(help="A file of CSV, JSON lines, Parquet or Arrow, compressed or not."),
@@ -29,4 +31,4 @@ def inspect(
     from arterial.connectors.values import TimeOptions
 
     found = inspect_file(file, time=time, options=TimeOptions(time_unit, timezone))
-    typer.echo(json.dumps(found.describe(), indent=2) if as_json else "\n".join(found.lines()))
+    typer.echo(json.dumps(found.describe(), indent=2) if as_json else plain("\n".join(found.lines())))

@@ -35,7 +35,7 @@ from arterial.cli.runtime.top import top
 from arterial.cli.sql.sql import sql
 from arterial.cli.studio import studio
 from arterial.cli.why import why
-from arterial.errors import ArterialError
+from arterial.errors import ArterialError, plain
 from arterial.version import __version__
 
 app = typer.Typer(
@@ -97,7 +97,7 @@ def main() -> None:
     try:
         app()
     except ArterialError as mistake:
-        sys.stderr.write(f"arterial: {mistake}\n")
+        sys.stderr.write(f"arterial: {plain(mistake)}\n")
         sys.exit(exit_codes.MISTAKE)
     except KeyboardInterrupt:
         sys.stderr.write("arterial: interrupted\n")
@@ -110,7 +110,7 @@ def main() -> None:
         # What a path that cannot be looked at raises: a name that is too long, a folder that others may not enter.
         if fault.filename is None:
             raise
-        sys.stderr.write(f"arterial: {fault.filename}: {fault.strerror}\n")
+        sys.stderr.write(f"arterial: {plain(fault.filename)}: {fault.strerror}\n")
         sys.exit(exit_codes.MISTAKE)
 
 
@@ -119,7 +119,7 @@ class _Messages(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a line."""
-        sys.stderr.write(record.getMessage() + "\n")
+        sys.stderr.write(plain(record.getMessage()) + "\n")
         sys.stderr.flush()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from arterial.errors import RunError
+from arterial.errors import RunError, plain
 
 if TYPE_CHECKING:
     from arterial.network.network import NetworkValue
@@ -55,7 +55,7 @@ def why(
     if as_json:
         typer.echo(json.dumps(said.as_data(), indent=2))
     else:
-        typer.echo(str(said))
+        typer.echo(plain(said))
         if html is not None:
             typer.echo(f"The page: {html}")
 

@@ -207,9 +207,8 @@ def judged(
     bad = wrong.select(pl.any_horizontal(pl.all())).to_series()
     rejects = []
     places = bad.arg_true().to_list()
-    for place, values, flags in zip(
-        places, found.rows[places].iter_rows(named=True), wrong[places].iter_rows(), strict=True
-    ):
+    rows = _printable(found.rows[places])
+    for place, values, flags in zip(places, rows.iter_rows(named=True), wrong[places].iter_rows(), strict=True):
         reasons = []
         for name, is_wrong in zip(wrong.columns, flags, strict=True):
             if is_wrong:
@@ -220,6 +219,22 @@ def judged(
         text = text_of(place) if text_of else ",".join("" if v is None else str(v) for v in values.values())
         rejects.append(Reject(int(found.lines[place]), "; ".join(reasons), text))
     return ~bad, rejects
+
+
+def _printable(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with dates and times as texts, or as numbers if they are of no year that a text can have."""
+    return rows.with_columns(_time_texts(rows[name]) for name, kind in rows.schema.items() if kind.is_temporal())
+
+
+def _time_texts(times: pl.Series) -> pl.Series:
+    numbers = times.to_physical().cast(pl.Int64)
+    days = 1 if times.dtype == pl.Date else 86_400 * _A_SECOND.get(getattr(times.dtype, "time_unit", "ns"), 1)
+    known = numbers.abs() < 2_000_000 * days
+    texts = times.set(~known, None).cast(pl.String)
+    return texts.zip_with(known.fill_null(True), numbers.cast(pl.String))
+
+
+_A_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True)

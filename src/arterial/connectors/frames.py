@@ -62,7 +62,7 @@ def frame_from(value: Any, schema: Schema, where: str) -> pl.DataFrame:
     check_columns(frame.schema, schema, where)
     try:
         return frame.select(pl.col(column.name).cast(column.type.polars) for column in schema)
-    except pl.exceptions.PolarsError as trouble:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as trouble:
         raise DataError(f"{where}: {_first_line(trouble)}; expected {schema}") from None
 
 
@@ -123,5 +123,5 @@ def _ordered_trains(tuples: pl.DataFrame, times: Any, size: int) -> list[Train]:
     return trains
 
 
-def _first_line(trouble: Exception) -> str:
+def _first_line(trouble: BaseException) -> str:
     return (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]

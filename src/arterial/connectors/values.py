@@ -67,7 +67,7 @@ def _from_column(values: pl.Series, kind: Type, options: TimeOptions) -> pl.Seri
     if kind is Type.TIMESTAMP and values.dtype in (pl.String, pl.Categorical, pl.Enum):
         return parse_times(values.cast(pl.String), unit=options.unit_of(values.name), timezone=options.timezone)
     if kind is Type.TIMESTAMP and values.dtype == pl.Date:
-        values = values.cast(pl.Datetime("us"))
+        values = values.cast(pl.Datetime("us"), strict=False)
     if kind is Type.TIMESTAMP and isinstance(values.dtype, pl.Datetime):
         if values.dtype.time_zone:
             values = values.dt.convert_time_zone("UTC").dt.replace_time_zone(None)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from arterial.errors import plain
 from arterial.network.box import Box
 from arterial.network.network import Arc, NetworkValue
 
@@ -54,7 +55,7 @@ def svg(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="arterial" viewBox="0 0 {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}">',
-        f"<title>{escape(network.name)}</title><style>{_STYLE}</style>",
+        f"<title>{_shown(network.name)}</title><style>{_STYLE}</style>",
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0,0 L8,4 L0,8 z" fill="#64748b"/></marker></defs>',
     ]
@@ -102,7 +103,7 @@ def _area(area: Area, spots: dict[str, _Spot]) -> str:
     width, height = max(xs) - min(xs) + _WIDTH + 28, max(ys) - min(ys) + _HEIGHT + 34
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="12" fill="{area.tint}" '
-        f'fill-opacity="0.75"/><text class="place" x="{x + 8:g}" y="{y + 13:g}">{escape(area.label)}</text>'
+        f'fill-opacity="0.75"/><text class="place" x="{x + 8:g}" y="{y + 13:g}">{_shown(area.label)}</text>'
     )
 
 
@@ -113,8 +114,8 @@ def _drawn(box: Box, spot: _Spot) -> str:
     middle = spot.x + _WIDTH / 2
     return (
         f'<rect class="{kind}" x="{spot.x:g}" y="{spot.y:g}" width="{_WIDTH}" height="{_HEIGHT}"/>'
-        f'<text x="{middle:g}" y="{spot.y + 21:g}">{escape(_short(box.name))}<title>{escape(box.name)}</title></text>'
-        f'<text class="kind" x="{middle:g}" y="{spot.y + 36:g}">{escape(box.kind.replace("_", " "))}</text>'
+        f'<text x="{middle:g}" y="{spot.y + 21:g}">{_shown(_short(box.name))}<title>{_shown(box.name)}</title></text>'
+        f'<text class="kind" x="{middle:g}" y="{spot.y + 36:g}">{_shown(box.kind.replace("_", " "))}</text>'
     )
 
 
@@ -123,7 +124,11 @@ def _curve(begin: _Spot, end: _Spot, kind: str, title: str) -> str:
     x2, y2 = end.x, end.y + _HEIGHT / 2
     bend = max(30.0, (x2 - x1) / 2)
     way = f"M{x1:g},{y1:g} C{x1 + bend:g},{y1:g} {x2 - bend:g},{y2:g} {x2:g},{y2:g}"
-    return f'<path class="{kind}" d="{way}"><title>{escape(title)}</title></path>'
+    return f'<path class="{kind}" d="{way}"><title>{_shown(title)}</title></path>'
+
+
+def _shown(text: str) -> str:
+    return escape(plain(text))
 
 
 def _short(name: str) -> str:

@@ -17,7 +17,7 @@ def read_json(path: Path) -> Any:
     """What a file of JSON holds."""
     try:
         return json.loads(path.read_text())
-    except (OSError, ValueError) as broken:
+    except (OSError, ValueError, RecursionError) as broken:
         raise damaged(path, broken) from None
 
 

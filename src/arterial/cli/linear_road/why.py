@@ -7,6 +7,8 @@ from pathlib import Path
 
 import typer
 
+from arterial.errors import plain
+
 
 def why(
     data: Path = typer.Option(
@@ -50,6 +52,6 @@ def why(
     if as_json:
         typer.echo(json.dumps(said.as_data(), indent=2))
     else:
-        typer.echo(str(said))
+        typer.echo(plain(said))
         if html is not None:
             typer.echo(f"\nThe page: {html}")

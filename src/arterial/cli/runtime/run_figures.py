@@ -15,21 +15,13 @@ from rich.text import Text
 
 from arterial.cli.parts.progress import in_words
 from arterial.engine.run.states import RUNNING
+from arterial.errors import plain
 
 if TYPE_CHECKING:
     from arterial.engine.run.figures.status import Status
 
 IDLE_SECONDS = 2.0
 """A run that made no step for so long is said to be idle."""
-
-
-def plain(text: object) -> str:
-    """A text without signs that a terminal would act on.
-
-    >>> plain("a\\x1b[31m b")
-    'a\\\\x1b[31m b'
-    """
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(text))
 
 
 def headline(status: Status) -> str:

@@ -28,7 +28,25 @@ def columns_of(file: DataFile) -> Mapping[str, pl.DataType]:
         if isinstance(file.path, RemotePath):
             with opened(file.path, file.kind) as far:
                 return far.columns
-        return pl.read_parquet_schema(file.path) if file.kind == PARQUET else pl.read_ipc_schema(file.path)
+        if file.kind == PARQUET:
+            return pl.read_parquet_schema(file.path)
+        columns = pl.read_ipc_schema(file.path)
+    _check_names(file.path)
+    return columns
+
+
+def _check_names(path: Path) -> None:
+    """Raise if two columns of an Arrow file have the same name, which Polars does not see."""
+    # Imported here: only Arrow files need it.
+    import pyarrow as pa
+
+    try:
+        with pa.OSFile(str(path)) as file:
+            names = pa.ipc.open_file(file).schema.names
+    except (pa.ArrowException, OSError):
+        return  # Polars has more to say about it
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise DataError(f"{path}: two columns are named {twice!r}")
 
 
 def rows_in(file: DataFile) -> int:
@@ -45,8 +63,58 @@ def read_rows(path: Path, kind: str, begin: int, count: int, columns: tuple[str,
     with _readable(path, kind):
         if isinstance(path, RemotePath):
             with opened(path, kind) as far:
-                return far.read(begin, count, columns)
-        return _scan(path, kind).slice(begin, count).select(columns).collect()
+                found = far.read(begin, count, columns)
+            _check_texts(path, text_bytes(found), found.height)
+            return found
+        wanted, texts = _scan(path, kind).select(columns), 0
+        at_once = _rows_at_once(path, kind, wanted, begin, count)
+        pieces = []
+        for first in range(begin, begin + count, at_once):
+            pieces.append(wanted.slice(first, min(at_once, begin + count - first)).collect())
+            texts += text_bytes(pieces[-1])
+            _check_texts(path, texts, sum(piece.height for piece in pieces))
+            if pieces[-1].height < at_once:
+                break
+        return pl.concat(pieces) if pieces else wanted.slice(0, 0).collect()
+
+
+def _check_texts(path: Path, size: int, rows: int) -> None:
+    if size > (most := most_bytes()):
+        raise DataError(
+            f"{path}: the texts of {rows:,} rows that are needed at once take more than {most / 2**30:.1f} GiB "
+            "(a quarter of the memory). Give fewer columns, shorter texts, or more memory"
+        )
+
+
+def text_bytes(rows: pl.DataFrame) -> int:
+    """How many bytes the texts of some rows have."""
+    size = 0
+    for column in rows.iter_columns():
+        if column.dtype == pl.String:
+            size += int(column.str.len_bytes().sum())
+        elif isinstance(column.dtype, pl.Categorical | pl.Enum):
+            size += int(column.cat.len_bytes().sum())
+    return size
+
+
+def _rows_at_once(path: Path, kind: str, wanted: pl.LazyFrame, begin: int, count: int) -> int:
+    """How many rows may be read together; fewer where a dictionary has texts so long that the memory may not do."""
+    columns = wanted.collect_schema()
+    texts = tuple(name for name, found in columns.items() if found == pl.String)
+    if kind != PARQUET or not texts or not count:
+        return max(1, count)
+    # Imported here: it takes a while, and few files need it.
+    from arterial.connectors.files.texts import bytes_at_most
+
+    most = most_bytes()
+    size, longest = bytes_at_most(path, texts, begin, count, most)
+    if size and not longest:
+        raise DataError(
+            f"{path}: the texts of {count:,} rows that are needed at once may take {size / 2**30:.1f} GiB; expected at "
+            f"most {most / 2**30:.1f} GiB (a quarter of the memory). Give fewer columns, smaller row groups, or more "
+            "memory"
+        )
+    return max(1, most // (4 * longest)) if size else count
 
 
 def row_blocks(

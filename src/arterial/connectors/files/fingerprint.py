@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,8 +11,7 @@ from pathlib import Path
 _ENDS = 65_536
 """So many of the first and of the last bytes count."""
 _WHOLE = 256 * 1024 * 1024
-"""Files up to so many bytes have a digest of all of them; of longer ones a change in the middle that leaves the size as
-it was is not seen."""
+"""Files up to so many bytes have a digest of all of them; longer ones must keep their time of change."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,16 @@ class Fingerprint:
     whole: str = ""
     """A digest of all its bytes; empty for a piece of a file, and for a long one."""
 
+    @property
+    def is_by_time(self) -> bool:
+        """Whether no digest has all its bytes, so that its time of change decides."""
+        return bool(self.changed) and not self.whole and self.size > 2 * _ENDS
 
-def fingerprint(path: Path, size: int | None = None) -> Fingerprint:
-    """The fingerprint of a file, or of its first bytes."""
+
+def fingerprint(path: Path, size: int | None = None, most: int = _WHOLE) -> Fingerprint:
+    """The fingerprint of a file, or of its first bytes; up to `most` bytes all of them are read for it."""
     stat = path.stat()
-    whole = _digest(path, stat.st_mtime_ns, stat.st_size) if size is None and 2 * _ENDS < stat.st_size <= _WHOLE else ""
+    whole = _digest(path, stat.st_mtime_ns, stat.st_size) if size is None and 2 * _ENDS < stat.st_size <= most else ""
     size = stat.st_size if size is None else size
     with path.open("rb") as file:
         digest = hashlib.sha256(file.read(min(_ENDS, size)))
@@ -50,6 +55,13 @@ def what_changed(path: Path, was: Fingerprint, *, grows: bool = False) -> str | 
         same = fingerprint(path, was.size).ends == was.ends
         if same and was.whole and stat.st_size == was.size:
             same = _digest(path, stat.st_mtime_ns, stat.st_size) == was.whole
+        if same and was.is_by_time and not grows:
+            then, now = (time.strftime("%F %T", time.localtime(at / 1e9)) for at in (was.changed, stat.st_mtime_ns))
+            since = f"{was.changed // 10**9}.{was.changed % 10**9:09d}"
+            return (
+                f"was last changed at {then} and is at {now} now, and it is too long to compare all of it (if its "
+                f"bytes are the same, set its time back: touch -d @{since} FILE)"
+            )
         return None if same else "has other bytes now where it was read"
     except FileNotFoundError:
         return "is gone"

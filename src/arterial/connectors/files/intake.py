@@ -456,7 +456,8 @@ def _is_in_order(times: Any, last: int) -> bool:
 def _holds(kind: Type, found: pl.DataType, request: Request) -> bool:
     """Whether every value of a type of Parquet or Arrow is one of the schema's, without a look at each."""
     if kind is Type.TIMESTAMP:
-        is_utc = isinstance(found, pl.Datetime) and found.time_zone is None
+        # Milliseconds may be too many to count them as microseconds.
+        is_utc = isinstance(found, pl.Datetime) and found.time_zone is None and found.time_unit != "ms"
         return is_utc and request.options.timezone in (None, "UTC")
     if kind.is_integer:
         narrow = (pl.Int8, pl.Int16, pl.Int32, pl.Int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from arterial.engine.plan.plan import Plan, Superbox
+from arterial.errors import plain
 from arterial.network import picture
 from arterial.network.box import Box
 
@@ -52,4 +53,4 @@ def _shape(box: Box) -> str:
 
 
 def _quoted(text: str) -> str:
-    return escape(text, quote=True).replace("&quot;", "#quot;")
+    return escape(plain(text), quote=True).replace("&quot;", "#quot;")

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
+from arterial.connectors.files.fingerprint import Fingerprint, fingerprint, what_changed
 from arterial.connectors.pace import Pace
 from arterial.connectors.rejects import SEVERAL_FILES, Rejects
 from arterial.connectors.source import Source
 from arterial.engine.run.run import Run
-from arterial.errors import ArterialError
+from arterial.errors import ArterialError, DataError
 from arterial.linearroad.application.feed import ReportFeed, RequestFeed, reports_between
 from arterial.linearroad.data.convert import convert
 from arterial.linearroad.data.dataset import Data, open_data
 from arterial.linearroad.data.event_sources import is_data_set
 from arterial.linearroad.data.replicate import Replication
+from arterial.storage.damage import read_json
+from arterial.storage.place import put_in_place
+
+INPUT_FILE = "input.json"
+"""What the files of a data set looked like when the run began; they are read where they are."""
 
 
 class Input(Protocol):
@@ -59,6 +67,8 @@ class StoredInput:
         self.notes: list[str] = []
         self.data = _prepared(path, work / "data", rejects, disorder)
         self.is_ours = is_data_set(path)
+        if self.is_ours:
+            check_unchanged(self.data, work / INPUT_FILE)
         self.begin, self.until = begin, self.data.last_second + 1 if until is None else until
         if not 0 <= begin <= self.until:
             raise ArterialError(f"--from {begin} must lie between 0 and the end of the run at {self.until}")
@@ -100,6 +110,20 @@ class StoredInput:
             "window_reports": self.replication.times * reports_between(self._counts, self.begin, self.until),
             "rejected": cleaning.rejected if cleaning and not self.is_ours else {},
         }
+
+
+def check_unchanged(data: Data, kept: Path) -> None:
+    """Raise if a data set is not what it was when the run began."""
+    files = {str(path.absolute()) for path in data.parquet_files.values()}
+    if not kept.exists():
+        put_in_place(kept, json.dumps({name: asdict(fingerprint(Path(name), most=0)) for name in sorted(files)}))
+        return
+    before = read_json(kept)
+    for name in sorted({*before, *files}):
+        if difference := what_changed(Path(name), Fingerprint(**before[name])) if name in before else "was added":
+            raise DataError(
+                f"{name}: changed since the run began: it {difference}. Restore it, or begin again with another --out"
+            )
 
 
 def _prepared(path: Path, folder: Path, rejects: Path, disorder: int) -> Data:

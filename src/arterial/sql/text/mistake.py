@@ -32,12 +32,17 @@ class SqlError(ArterialError):
         start = min(max(place.start, 0), len(text))
         begin = text.rfind("\n", 0, start) + 1
         end = text.find("\n", start)
-        shown = text[begin : len(text) if end < 0 else end].rstrip("\r")
         self.what, self.place = what, place
         self.line, self.column = text.count("\n", 0, start) + 1, start - begin + 1
+        begin = max(begin, start - _MOST_SHOWN)
+        shown = text[begin : len(text) if end < 0 else end].rstrip("\r")[: start - begin + _MOST_SHOWN]
         carets = "^" * max(1, min(_closed(text, start, place.end) - start, len(shown) - (start - begin)))
         before = "".join("\t" if sign == "\t" else " " for sign in shown[: start - begin])
         super().__init__(f"line {self.line}, column {self.column}: {what}\n  {shown}\n  {before}{carets}")
+
+
+_MOST_SHOWN = 200
+"""So much of a line is shown before and behind the place."""
 
 
 def _closed(text: str, start: int, end: int) -> int:

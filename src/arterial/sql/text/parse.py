@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from arterial.network.expression.parser import Dialect
+from arterial.network.expression.parser import MOST_SIGNS, Dialect
 from arterial.sql.text.characters import plain
 from arterial.sql.text.clauses import cut_clauses
 from arterial.sql.text.mistake import Place, SqlError
@@ -41,7 +41,9 @@ def parse_query(text: str) -> Query:
 
 @contextmanager
 def readable_depth(text: str) -> Iterator[None]:
-    """A query that is nested deeper than Python can follow is a mistake in its text."""
+    """A query that is very long, or nested deeper than Python can follow, is a mistake in its text."""
+    if len(text) > MOST_SIGNS:
+        raise SqlError(f"the query has {len(text):,} signs; expected at most {MOST_SIGNS:,}", text, NOWHERE)
     try:
         yield
     except RecursionError:

@@ -193,7 +193,7 @@ def _read(path: Path) -> Status:
         status = Status(**{name: said[name] for name in Status.__dataclass_fields__})
         if status.state not in STATES or not isinstance(status.tuples_in, dict):
             raise ValueError(f"the state is {status.state!r}")
-    except (OSError, ValueError, KeyError, TypeError) as broken:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as broken:
         raise RunError(
             f"{path}: is damaged ({type(broken).__name__}: {broken}). Restore it from a copy, or delete it: the run "
             "goes on where it was, and only its counts of tuples begin again."

@@ -1,0 +1,110 @@
+"""Files that were made to do harm: texts that grow when they are read, dates of no year, columns of one name."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from arterial.connectors.files import columnar
+from arterial.connectors.files.blocks import Place, Reading, read_blocks
+from arterial.connectors.files.find import data_file
+from arterial.connectors.files.source import FileSource
+from arterial.connectors.frames import frame_from
+from arterial.connectors.rejects import Reject
+from arterial.connectors.source import Ask, Part
+from arterial.connectors.values import TimeOptions
+from arterial.errors import DataError
+from arterial.network.schema import Schema
+
+SCHEMA = Schema.of({"time": "int64", "name": "string"})
+TIMES = Schema.of({"time": "timestamp", "key": "int64"})
+MEGABYTE = "x" * 1_000_000
+
+
+def _read(path: Path, schema: Schema) -> tuple[list[pl.DataFrame], list[Reject]]:
+    blocks = list(read_blocks(data_file(path), Reading(schema, TimeOptions()), Place()))
+    return [block.rows for block in blocks], [reject for block in blocks for reject in block.rejects]
+
+
+def _arrow(path: Path, table: pa.Table) -> None:
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+
+
+def _bomb(rows: int) -> pa.Table:
+    return pa.table({"time": np.arange(rows), "name": [MEGABYTE] * rows})
+
+
+def _coded(table: pa.Table) -> pa.Table:
+    return table.set_column(1, "name", table["name"].dictionary_encode())
+
+
+@pytest.mark.parametrize("kind", ["coded in Parquet", "dictionary in Parquet", "plain in Parquet", "Arrow"])
+def test_small_files_of_long_texts(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar, "most_bytes", lambda: 20_000_000)
+    path = tmp_path / ("x.arrow" if kind == "Arrow" else "x.parquet")
+    bomb = _bomb(40)
+    if kind == "Arrow":
+        _arrow(path, _coded(bomb))
+    else:
+        table = _coded(bomb) if kind == "coded in Parquet" else bomb
+        pq.write_table(table, path, compression="zstd", use_dictionary=kind != "plain in Parquet")
+    with pytest.raises(
+        DataError, match=r"the texts of [\d,]+ rows that are needed at once (may )?take .*quarter of the memory"
+    ):
+        _read(path, SCHEMA)
+    source = FileSource(path).bind("rows", SCHEMA, "time", tmp_path) if kind == "dictionary in Parquet" else None
+    if source is not None:  # its rows are in order, so that tasks read them where they are
+        with pytest.raises(DataError, match="needed at once"):
+            source.read(source.begin(), source.plan(source.begin(), Ask(0.0, 100)), Part(0, 1))
+
+
+def test_one_long_text_among_short_ones_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar, "most_bytes", lambda: 20_000_000)
+    names = ["a", MEGABYTE[:100_000], *["b", "c"] * 500]
+    pl.DataFrame({"time": range(len(names)), "name": names}).write_parquet(tmp_path / "x.parquet", row_group_size=400)
+    rows, rejects = _read(tmp_path / "x.parquet", SCHEMA)
+    assert not rejects
+    assert pl.concat(rows)["name"].to_list() == names
+
+
+@pytest.mark.parametrize(
+    ("times", "texts"),
+    [
+        (pa.array([-(2**31), 0, 2**31 - 1], pa.date32()), ["-2147483648,1", "2147483647,3"]),
+        (
+            pa.array([-(2**63) + 1, 0, 2**63 - 1], pa.timestamp("ms")),
+            ["-9223372036854775807,1", "9223372036854775807,3"],
+        ),
+    ],
+)
+def test_dates_of_no_year_are_set_aside(times: pa.Array, texts: list[str], tmp_path: Path) -> None:
+    pq.write_table(pa.table({"time": times, "key": [1, 2, 3]}), tmp_path / "x.parquet")
+    rows, rejects = _read(tmp_path / "x.parquet", TIMES)
+    assert pl.concat(rows).rows() == [(datetime.datetime(1970, 1, 1), 2)]
+    assert [reject.text for reject in rejects] == texts
+    source = FileSource(tmp_path / "x.parquet").bind("rows", TIMES, "time", tmp_path)
+    assert source.read(source.begin(), source.plan(source.begin(), Ask(0.0, 100)), Part(0, 1)).height == 1
+
+
+def test_a_frame_with_a_time_of_no_year(capfd: pytest.CaptureFixture[str]) -> None:
+    frame = pa.table({"time": pa.array([0, 2**63 - 1], pa.timestamp("ms")), "key": [1, 2]})
+    with pytest.raises(DataError, match="source 'rows': "):
+        frame_from(frame, TIMES, "source 'rows'")
+    capfd.readouterr()
+
+
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array(["a"]), pa.array(["b"])], names=["time", "name", "name"])
+    _arrow(tmp_path / "x.arrow", twice)
+    with pytest.raises(DataError, match=r"x\.arrow: two columns are named 'name'"):
+        _read(tmp_path / "x.arrow", SCHEMA)
+    pq.write_table(twice, tmp_path / "x.parquet")
+    with pytest.raises(DataError, match=r"x\.parquet: .*'name'"):
+        _read(tmp_path / "x.parquet", SCHEMA)
