@@ -24,7 +24,7 @@ def case(s: StreamHandle) -> None:
     s.session("box2", ALL, gap=1).output("o2")
     s.group_by("j").session("box3", ALL | DISTINCT | PERCENTILES | START, gap=7).output("o3")
     s.session("box4", DISTINCT, gap=2).output("o4")
-    s.group_by("k").session("box5", {"n": "count(*)"} | START, gap=7, tuples=True).output("o5")
+    s.group_by("k").session("box5", {"size": "count(*)"} | START, gap=7, tuples=True).output("o5")
 
 
 def add(draw: Draw, net: Network, name: str, stream: StreamHandle, _: list[StreamHandle]) -> StreamHandle:
