@@ -144,8 +144,11 @@ def test_a_very_long_query() -> None:
     said = str(mistake(f"SELECT x FROM MovingObjects WHERE speed IN ({values})"))
     assert "signs; expected at most 100,000" in said
     assert len(said) < 1000, "only the beginning is shown"
-    few = ", ".join(["x"] * 2_000)
-    said = str(mistake(f"SELECT {few}, z FROM MovingObjects"))
+    many = ", ".join(["x"] * 900)
+    assert "the answer has 1,800 columns; expected at most 1,000" in str(
+        mistake(f"SELECT {many}, {many} FROM MovingObjects")
+    )
+    said = str(mistake(f"SELECT {many}, z FROM MovingObjects"))
     assert "there is no column 'z'" in said
     assert len(said) < 1000
     assert said.splitlines()[1].lstrip()[said.splitlines()[2].index("^") - 2 :].startswith("z FROM")

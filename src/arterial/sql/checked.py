@@ -336,6 +336,10 @@ def _condition(names: Names, part: exp.Expression) -> Condition:
     return Condition(names.text(bound), relations, equal)
 
 
+MOST_COLUMNS = 1_000
+"""So many columns an answer may have; the time to name them grows with the square."""
+
+
 class _Grouping:
     """SELECT, GROUP BY and HAVING: aggregates and groups become columns, which the rest is computed of."""
 
@@ -353,6 +357,12 @@ class _Grouping:
 
     def read(self) -> tuple[Column, ...]:
         """The columns of the answer."""
+        if len(self.query.items) > MOST_COLUMNS:
+            raise SqlError(
+                f"the answer has {len(self.query.items):,} columns; expected at most {MOST_COLUMNS:,}",
+                self.query.text,
+                self.query.items[MOST_COLUMNS].place,
+            )
         for part in self.query.groups:
             self._group(part)
         items: list[Column] = []
@@ -511,7 +521,7 @@ def _is_star(part: exp.Expression) -> bool:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    base, number = name, 2
-    while name.lower() in {one.lower() for one in taken}:
+    base, number, known = name, 2, {one.lower() for one in taken}
+    while name.lower() in known:
         name, number = f"{base}_{number}", number + 1
     return name
