@@ -154,7 +154,7 @@ STARTS, LOOKS_ON = "arterial run ", "arterial top "
 NEVER_ENDS = re.compile(r"^(arterial tap alerts (?!.*--limit).*)$", re.MULTILINE)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_commands_of_pages_beside_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     subprocess.run([sys.executable, str(ROOT / "examples" / "speeding.py")], check=True, capture_output=True)
@@ -207,6 +207,7 @@ ONLY_PARSED = {
     "docs/linear-road/run.md": "takes three hours; README has a short run",
     "docs/linear-road/simulate.md": "takes minutes; README has a short city",
     "docs/linear-road/validate.md": "needs a run of hours; README validates a short one",
+    "docs/peers.md": "takes hours; tests/peers judges each peer on a short city",
     "docs/moving/experiments.md": "takes an hour; tests/moving runs its parts",
     "docs/runtime/replace.md": "needs a second network; tests/engine/run/test_replacing.py has one",
     "docs/studio.md": "opens a page; tests/studio looks at it with a browser",

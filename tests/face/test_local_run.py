@@ -160,7 +160,7 @@ def test_tuples_are_set_aside_and_kept(temporary: Path) -> None:
         (lambda n: art.run(n, reports=FRAME, alerts=art.MemorySink, local=True), "got the class MemorySink"),
         (lambda n: art.run(n, reports=FRAME, alerts=print, local=True), "a FrameSink needs Spark"),
         (lambda n: art.run(n, reports=FRAME, alerts=3, local=True), "got a int; expected the path"),
-        (lambda n: art.run(n, reports=FRAME, alerts="s3://b/x", local=True), "unknown scheme 's3'; expected file://"),
+        (lambda n: art.run(n, reports=FRAME, alerts="gs://b/x", local=True), "unknown scheme 'gs'; expected file://"),
         (lambda n: art.run(n, reports=FRAME, checkpoint="x", local=True), "a local run keeps no checkpoint"),
         (lambda n: art.run(n, reports=FRAME, local=True, settings=art.Settings(policy="hope")), "policy is 'hope'"),
     ],

@@ -35,7 +35,7 @@ def _fill(case: Case, folder: Path, every: int) -> None:
             try:
                 Host(case, full).run()
             except (ArterialError, OSError) as fault:
-                said = str(as_run_error(fault, folder))
+                said = str(as_run_error(fault, full))
         assert "No space left on device" in said or "the disk is full" in said or said.startswith("nothing"), said
         assert not Host(case, full).run().difference(expected, case), number
         shutil.rmtree(full)

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from arterial.engine.run.application import SETTINGS_FILE, Application
+from arterial.engine.run.figures.status import Status
 from arterial.engine.run.run import Run
 from arterial.engine.run.states import RUNNING
 from arterial.errors import DataError, MachineError, RunError
@@ -27,7 +28,7 @@ class Tiny(Application):
             raise DataError("line 3 is no number")
 
     def start(self) -> Run:
-        return cast(Run, SimpleNamespace(status=SimpleNamespace(state=RUNNING)))
+        return cast(Run, SimpleNamespace(status=Status(RUNNING, "tiny", 1, "2026-01-01T00:00:00+00:00")))
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:
