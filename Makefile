@@ -6,6 +6,8 @@ STAMP := $(VENV)/.installed
 
 # The tests start hundreds of Python processes, which would compile the sources again each time.
 unexport PYTHONDONTWRITEBYTECODE
+# What a run imports is compiled by `make setup`: where Python may not keep what it compiles, every command would take seconds more.
+FIRST_IMPORTS := import arterial.cli.main, arterial.cli.run, arterial.engine.run.local, arterial.engine.spark.start.preloaded, polars, pandas, numba
 
 # Test processes side by side; on Spark two, each with a session, without it three, since some tests wait for processes that they
 # start. A file stays in one process, so that its fixtures are made once.
@@ -31,6 +33,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "==> Setting up $(VENV) (about a minute the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -c '$(FIRST_IMPORTS)'
 	@touch $(STAMP)
 	@echo "==> $(VENV) is ready"
 

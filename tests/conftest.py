@@ -26,8 +26,8 @@ settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)
 settings.load_profile("same")
 
-# Tests run for seconds, so Java's slow compiler never pays.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+# Tests run for seconds: neither Java's slow compiler nor threads for it and for its collector pay.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:CICompilerCount=1 -XX:+UseSerialGC")
 # An archive of Java's classes is used if there is one (`make test-spark` makes it first).
 os.environ.setdefault("ARTERIAL_ARCHIVE", "use")
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from arterial.cli.main import app
 
@@ -38,7 +40,19 @@ SCALED_DOWN = {
 
 
 def _blocks(page: Path, language: str = "") -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    """The fenced blocks of a page in a language, without their fences."""
+    blocks: list[str] = []
+    within: str | None = None
+    for line in page.read_text().splitlines(keepends=True):
+        fence = re.match(r" *```(\w*)", line)
+        if fence:
+            within = fence[1] if within is None else None
+            if within == language:
+                blocks.append("")
+        elif within == language:
+            blocks[-1] += line
+    assert within is None, f"{page}: a block does not end"
+    return blocks
 
 
 def _lines(page: Path) -> list[str]:
@@ -58,9 +72,10 @@ def _commands(page: Path) -> list[str]:
 def test_the_options_of_all_commands_exist(page: Path) -> None:
     wrong = []
     for line in _commands(page):
-        words = shlex.split(line.split(" > ")[0].removesuffix(" &"))[1:]
+        words = shlex.split(line)[1:]
+        of_the_shell = next((n for n, word in enumerate(words) if word in (">", "<", "|", "&")), len(words))
         try:
-            _parse(COMMAND, words)
+            _parse(COMMAND, words[:of_the_shell])
         except Exception as mistake:
             wrong.append(f"{line}: {getattr(mistake, 'message', mistake)}")
     assert not wrong
@@ -180,13 +195,62 @@ def test_the_commands_of_pages_beside_a_run(tmp_path: Path, monkeypatch: pytest.
             running.kill()
 
 
+# Pages about Linear Road, one after the other in one folder, and what is replaced so that all of them take minutes.
+IN_A_CITY = {
+    "simulate.md": {"--xways 2.5": "--xways 1", "simulate ": "simulate --density 0.05 ", "--seconds 600": ""},
+    "data.md": {},
+    "describe.md": {},
+    "history.md": {
+        "--vehicles 150000 --xways 2": "--vehicles 200 --xways 1",
+        "carddata.tolls --out history": "carddata.tolls --out other",
+    },
+    "run.md": {
+        "--out answers\n": "--out answers --speed max\n",
+        "cardatapoints.out0 --out answers": "cardatapoints.out0 --out others",
+        "--out answers --replicate 16": "--out many --replicate 2",
+    },
+    "validate.md": {
+        "--tolls history": "--tolls city-history",
+        "--segments history": "--segments city-history",
+        "--output run": "--output answers",
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_commands_of_the_pages_about_linear_road(here: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "carddata.tolls").write_text("1,1,0,10\n1,2,0,20\n2,1,0,0\n")
+    run = []
+    for page, replaced in IN_A_CITY.items():
+        if page == "data.md":  # files of others
+            flat = tmp_path / "flat.csv"
+            assert here("linear-road", "convert", "city", "--out", flat).exit_code == 0
+            for name in ("cardatapoints.out0", "walmart.dat"):
+                shutil.copy(flat, tmp_path / name)
+        text = "\n".join([*_commands(ROOT / "docs" / "linear-road" / page), ""])
+        for old, new in replaced.items():
+            assert old in text, f"{page}: {old}"
+            text = text.replace(old, new)
+        for line in text.splitlines():
+            if "tcp://" in line or not line.startswith("arterial "):  # a sender is needed; a message that is shown
+                continue
+            more = ["--seconds", "60"] if page == "simulate.md" else []
+            done = here(*shlex.split(line)[1:], *more)
+            assert done.exit_code == 0, f"{page}: {line}\n{done.output}"
+            run.append(line)
+    assert len(run) >= 15
+
+
 RUN_ELSEWHERE = {
     "README.md": "here, in an empty folder (slow)",
     "docs/index.md": "tests/test_how_to.py",
     "docs/how-to/folder.md": "tests/test_how_to.py",
     "docs/how-to/look.md": "tests/test_how_to.py",
     "docs/how-to/resume.md": "tests/test_how_to.py (slow)",
+    "docs/how-to/table.md": "tests/test_how_to.py",
     "docs/how-to/webhook.md": "tests/test_how_to.py",
+    "docs/linear-road/judge.md": "tests/linearroad/rate/test_judge_page.py",
     "docs/operations.md": "tests/test_how_to.py (slow)",
     "docs/sources.md": "tests/test_how_to.py",
     "docs/sinks.md": "tests/cli/test_sinks.py",
@@ -200,22 +264,18 @@ ONLY_PARSED = {
     "docs/kafka.md": "needs brokers; tests/connectors/kafka reads and writes all that the page names",
     "docs/live.md": "needs senders; tests/connectors/live has one for each kind of address",
     "docs/linear-road/boxes.md": "takes minutes; tests/linearroad runs the example on less",
-    "docs/linear-road/data.md": "needs the files of others; tests/linearroad/data has some",
-    "docs/linear-road/describe.md": "takes a city; tests/linearroad describes a small one",
-    "docs/linear-road/history.md": "takes minutes and a GB; tests/linearroad/history makes a small one",
     "docs/linear-road/rate.md": "takes ten minutes of real time for each trial; tests/linearroad/rate has a short one",
-    "docs/linear-road/run.md": "takes three hours; README has a short run",
-    "docs/linear-road/simulate.md": "takes minutes; README has a short city",
-    "docs/linear-road/validate.md": "needs a run of hours; README validates a short one",
     "docs/peers.md": "takes hours; tests/peers judges each peer on a short city",
     "docs/moving/experiments.md": "takes an hour; tests/moving runs its parts",
+    "docs/runtime/attach.md": "needs a running city; tests/engine/attach asks runs of its own",
+    "docs/runtime/views.md": "needs a network with views; tests/engine/attach asks some",
     "docs/runtime/replace.md": "needs a second network; tests/engine/run/test_replacing.py has one",
     "docs/studio.md": "opens a page; tests/studio looks at it with a browser",
 }
 
 
 def test_it_is_known_which_pages_are_run() -> None:
-    here = {f"docs/{name}" for name in (*RUN_HERE, *RUN_BESIDE)}
+    here = {f"docs/{name}" for name in (*RUN_HERE, *RUN_BESIDE)} | {f"docs/linear-road/{name}" for name in IN_A_CITY}
     pages = {str(page.relative_to(ROOT)) for page in PAGES if _commands(page)}
     assert pages <= here | RUN_ELSEWHERE.keys() | ONLY_PARSED.keys()
     assert not (here | RUN_ELSEWHERE.keys()) & ONLY_PARSED.keys()

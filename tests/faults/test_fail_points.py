@@ -25,7 +25,7 @@ REACHED = [name for name in EVERY if not name.startswith("settle.")]
 (tests/engine/run/test_steering_on_spark.py)."""
 
 FEW = 5
-"""Steps of a run that is killed only twice."""
+"""Steps of a run that is killed only once."""
 
 
 def test_a_fail_point_does_nothing_unless_it_is_named() -> None:
@@ -88,8 +88,8 @@ def undisturbed(tmp_path: Path, spark: SparkSession) -> dict[str, object]:
 
 @pytest.mark.spark
 @pytest.mark.thorough
-def test_a_run_is_killed_at_some_points(tmp_path: Path, undisturbed: dict[str, object], spark: SparkSession) -> None:
-    _kill_at_each("drawn", tmp_path, ("step.sinks-committed:2", "state.index-updated"), FEW)
+def test_a_run_is_killed_at_a_point(tmp_path: Path, undisturbed: dict[str, object], spark: SparkSession) -> None:
+    _kill_at_each("drawn", tmp_path, ["state.index-updated:2"], FEW)
     driver.drawn(tmp_path, spark, FEW)
     assert driver.left_by("drawn", tmp_path) == undisturbed
 

@@ -90,6 +90,7 @@ def test_real_time_is_kept(city: City, tmp_path: Path, spark: SparkSession) -> N
         assert times["answers"] == 0 or times["worst"] >= 0
 
 
+@pytest.mark.slow
 def test_a_savepoint_goes_on_elsewhere_with_the_same_answers(city: City, tmp_path: Path, spark: SparkSession) -> None:
     data, tolls, segments = write_city(city, tmp_path / "city")
     watch = Watch(metrics="0", log=str(tmp_path / "log"))

@@ -126,10 +126,6 @@ def test_the_folder_of_the_updates_is_gone_and_comes_back(tmp_path: Path, spark:
     assert options.out.read_bytes() == expected_updates(tmp_path, options.events)
 
 
-def test_the_driver_is_killed(tmp_path: Path, here: Callable[..., Result]) -> None:
-    _kill_at_random(tmp_path, here, kills=1, units=200, seed=1, train_size=300)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_driver_is_killed_three_times(tmp_path: Path, here: Callable[..., Result]) -> None:

@@ -50,8 +50,8 @@ class SlotTable:
     """Ids to slots and back; slots are small numbers that are used again when freed."""
 
     def __init__(self) -> None:
-        self._after = np.zeros(SMALL, np.int32)
-        """One more than the slot of each small number, 0 for none; its pages exist where they were written to."""
+        self._after = np.zeros(16, np.int32)
+        """One more than the slot of each small number, 0 for none; as long as the largest of them needs."""
         self._keys = np.zeros(16, np.int64)
         self._slots = np.full(16, _UNUSED, np.int32)
         self._filled = 0
@@ -167,7 +167,12 @@ class SlotTable:
         return np.array([*again, *fresh], np.int32)
 
     def _insert(self, numbers: Array, slots: Array) -> None:
-        hashed = int(np.count_nonzero((numbers < 0) | (numbers >= SMALL)))
+        small = numbers[(numbers >= 0) & (numbers < SMALL)]
+        if len(small) and (largest := int(small.max())) >= len(self._after):
+            longer = np.zeros(1 << largest.bit_length(), np.int32)
+            longer[: len(self._after)] = self._after
+            self._after = longer
+        hashed = len(numbers) - len(small)
         self._reserve(hashed)
         _insert(self._after, self._keys, self._slots, numbers, slots)
         self._filled += hashed
