@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from arterial.boxes.windows.slide import Slide
@@ -11,7 +12,16 @@ from arterial.network.duration import Duration, units
 from arterial.network.expression.aggregate import Aggregation, aggregation
 from arterial.network.expression.function import Function
 from arterial.reference.parts.aggregates import window_values
-from arterial.reference.parts.causes import Because, condition_text, counted, group_in_words, listed, shown
+from arterial.reference.parts.causes import (
+    Because,
+    Region,
+    condition_text,
+    counted,
+    group_in_words,
+    listed,
+    shown,
+    shown_instant,
+)
 from arterial.reference.parts.scalar import instant_to_value
 from arterial.reference.parts.stream import Tuples, group_of, instant
 
@@ -65,6 +75,25 @@ def computed(box: Any, tuples: Tuples, windows: list[Window], *, by_tuples: bool
 def in_order_of_end(windows: list[Window]) -> list[Window]:
     """The windows as their tuples leave."""
     return sorted(windows, key=lambda window: window.end)
+
+
+def because_of(
+    box: Tumble | Slide, tuples: Tuples, windows: list[Window], by_tuples: str, outputs: dict[str, Tuples], place: int
+) -> Because:
+    """The tuples of the window that made an output; `by_tuples` names a window that counts them."""
+    window, stream = in_order_of_end(windows)[place], box.fed_by[IN]
+    if window.start is None:
+        what = by_tuples
+    else:
+        what = f"the window from {shown_instant(window.start, stream)} through {shown_instant(window.end, stream)}"
+    return window_because(box, tuples, window, what, outputs, place)
+
+
+def scope_of(box: Tumble | Slide, over: Duration | None, region: Region) -> dict[str, Region]:
+    """The group's tuples in windows that end in a region; all before, where windows count tuples."""
+    stream = box.fed_by[IN]
+    begin = -math.inf if box.size is not None else region.begin - length_of(over, stream) + 1
+    return {IN: region.between(begin, region.end, stream.keyed_by)}
 
 
 def window_because(

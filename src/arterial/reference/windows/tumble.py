@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from arterial.boxes.windows.tumble import Tumble
 from arterial.network.box import IN
-from arterial.reference.parts.causes import Because, Region, shown_instant
+from arterial.reference.parts.causes import Because, Region
 from arterial.reference.parts.stream import Tuples
-from arterial.reference.parts.windows import (
-    Window,
-    by_time_windows,
-    by_tuples,
-    computed,
-    in_order_of_end,
-    length_of,
-    window_because,
-)
+from arterial.reference.parts.windows import Window, because_of, by_time_windows, by_tuples, computed, scope_of
 
 
 def tumble(box: Tumble, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
@@ -26,19 +16,12 @@ def tumble(box: Tumble, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
 
 def because(box: Tumble, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
     """The tuples of the window."""
-    window, stream = in_order_of_end(_windows(box, inputs[IN]))[place], box.fed_by[IN]
-    if window.start is None:
-        what = f"{box.size} tuples in a row"
-    else:
-        what = f"the window from {shown_instant(window.start, stream)} through {shown_instant(window.end, stream)}"
-    return window_because(box, inputs[IN], window, what, outputs, place)
+    return because_of(box, inputs[IN], _windows(box, inputs[IN]), f"{box.size} tuples in a row", outputs, place)
 
 
 def scope(box: Tumble, port: str, region: Region) -> dict[str, Region]:
     """The group's tuples in the window; all before, where windows count tuples."""
-    stream = box.fed_by[IN]
-    begin = -math.inf if box.size is not None else region.begin - length_of(box.every, stream) + 1
-    return {IN: region.between(begin, region.end, stream.keyed_by)}
+    return scope_of(box, box.every, region)
 
 
 def _windows(box: Tumble, tuples: Tuples) -> list[Window]:
