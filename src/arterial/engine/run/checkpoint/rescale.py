@@ -22,10 +22,14 @@ from arterial.engine.state.slot_state import SEED, SlotState, forget_cache, name
 from arterial.engine.steering.offsets import BEGIN_FILE
 from arterial.errors import RunError
 from arterial.network.state import Chunk
+from arterial.storage.disk import sync
 from arterial.storage.place import PRIVATE, make_folder, put_in_place, remove, remove_folder, rename
 from arterial.storage.remote import renames_folders
 
 RESCALED, READY = "rescaled", "ready"
+NEW_CHUNKS = "rescaled-chunks"
+"""Beside the chunks, whose place they take: a rename within one folder is done whole or not at all, also in a power
+cut."""
 
 Indexes = Callable[[int], Sequence[tuple[int, int, bytes]]]
 """Of so many operators of Spark's query: for each slot that has state, the operator, the key and the index."""
@@ -40,7 +44,7 @@ def rescale(folder: Path, plan: Plan, owners: Mapping[str, str], before: int, in
             f"moment. Go on with --shards {before}, or copy the stopped run to a file system"
         )
     begin = _last_offset(spark, before) or _first_offset(folder)
-    remove_folder(draft)
+    _remove_draft(folder)
     make_folder(draft)
     try:
         if begin is not None:
@@ -50,7 +54,7 @@ def rescale(folder: Path, plan: Plan, owners: Mapping[str, str], before: int, in
             put_in_place(draft / BEGIN_FILE, json.dumps(begin))
         put_in_place(draft / MANIFEST, rescaled(folder, plan.shards))
     except BaseException:
-        remove_folder(draft)
+        _remove_draft(folder)
         raise
     finally:
         forget_cache()
@@ -65,14 +69,23 @@ def finish_rescaling(folder: Path) -> None:
         return
     if (draft / READY).exists():
         remove_folder(folder.parent / "spark")
-        if (draft / CHUNKS).is_dir():
+        # If it came back after a power cut that has no marker, the run would go on with both states.
+        sync(folder.parent)
+        if (folder / NEW_CHUNKS).is_dir():
             remove_folder(folder / CHUNKS)
-            rename(draft / CHUNKS, folder / CHUNKS)
+            rename(folder / NEW_CHUNKS, folder / CHUNKS)
         for name in (BEGIN_FILE, MANIFEST):
             if (draft / name).exists():
                 put_in_place(folder / name, (draft / name).read_bytes())
         remove(draft / READY)
-    remove_folder(draft)
+        # If it came back after steps with the new state, they would be removed for it.
+        sync(draft)
+    _remove_draft(folder)
+
+
+def _remove_draft(folder: Path) -> None:
+    remove_folder(folder / NEW_CHUNKS)
+    remove_folder(folder / RESCALED)
 
 
 def _last_offset(spark: Path, shards: int) -> dict[str, Any] | None:
@@ -133,7 +146,7 @@ def _regroup_state(
     for level, slots in indexes.items():
         old = [_Old(folder / CHUNKS / f"{level:03d}-{slot:03d}", slots.get(slot)) for slot in range(before)]
         stores = [_Held() for _ in range(plan.shards)]
-        folders = [folder / RESCALED / CHUNKS / f"{level:03d}-{slot:03d}" for slot in range(plan.shards)]
+        folders = [folder / NEW_CHUNKS / f"{level:03d}-{slot:03d}" for slot in range(plan.shards)]
         new = [SlotState(object(), store, place) for store, place in zip(stores, folders, strict=True)]
         # What belongs to no box of this version is left behind.
         for owner in sorted({owner for slot in old for owner in slot.owners} & found.keys()):
