@@ -126,3 +126,27 @@ def test_the_line_to_paste_is_python(name: str, tmp_path: Path) -> None:
     exec(inspect_file(tmp_path / name).source, {"net": net})
     (source,) = net.value.boxes
     assert source.schema.names == ("time", 'q"q', "back\\slash", "größe")
+
+
+MIXED = ["2026-03-01T06:00:00Z", "1772344801", "20260301T060002Z", "2026-03-01T07:00:03+01:00", "1772344804.5"]
+
+
+def test_times_written_in_several_ways_are_one_column(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("t,x\n" + "".join(f"{at},1\n" for at in MIXED))
+    (tmp_path / "b.csv").write_text("seen,x\n20260301T060000Z,1\n20260301T060001Z,2\n")
+    assert [str(inspect_file(tmp_path / name).last) for name in ("a.csv", "b.csv")] == [
+        "2026-03-01 06:00:04.500000",
+        "2026-03-01 06:00:01",
+    ]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_time_that_is_chosen(suffix: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [1772344800.5, 1772344801.0], "ok": [True, False], "name": ["a", "b"], "n": [1, 2]})
+    path = tmp_path / f"a{suffix}"
+    frame.write_csv(path) if suffix == ".csv" else frame.write_parquet(path)
+    assert str(inspect_file(path, time="x").last) == "2026-03-01 06:00:01"
+    assert str(inspect_file(path, time="n").schema["n"]) == "int64"
+    for name in ("ok", "name"):
+        with pytest.raises(DataError, match=f"the column '{name}' is .* and cannot be the time; expected integers or times as"):
+            inspect_file(path, time=name)

@@ -21,7 +21,7 @@ from arterial.connectors.files.columnar import columns_of, row_blocks
 from arterial.connectors.files.find import CSV, DataFile, find_files
 from arterial.connectors.files.json_lines import is_text, text_blocks
 from arterial.connectors.rejects import EXAMPLES
-from arterial.connectors.times import NAMES, check_options, parse_times, unit_of
+from arterial.connectors.times import FORMATS, NAMES, check_options, parse_times, unit_of
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
 from arterial.network.duration import as_duration
@@ -38,6 +38,9 @@ _FIRST_ROWS = 1000
 
 _EPOCH_FROM = 100_000_000
 """Integers below, which would be before 1973, are taken for seconds since some other beginning."""
+
+_DATE = r"(?:\d{4}-|\d{8}[Tt])"
+"""How a date begins that is no number."""
 
 
 @dataclass
@@ -119,9 +122,14 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
     options = options or TimeOptions()
     check_options(options.unit, options.timezone, str(path))
     file, *others = find_files(path_of(path), "inspect")
-    schema = _schema_of_texts(file) if file.is_text else _schema_of_columns(file)
+    schema = _schema_of_texts(file, time) if file.is_text else _schema_of_columns(file, time)
     if time is not None and time not in schema:
         raise DataError(f"{file.path}: has no column {time!r}; it has: {', '.join(schema.names)}")
+    if time is not None and not _can_be_time(schema[time]):
+        raise DataError(
+            f"{file.path}: the column {time!r} is {schema[time]} and cannot be the time; expected integers or times as "
+            f"{FORMATS}"
+        )
     found = Inspection(str(path), file.kind, schema, time or _time_column(schema))
     found.read = str(file.path) if others else ""
     _read(file, found, options)
@@ -167,7 +175,7 @@ def _moment(at: int, kind: Type) -> Any:
         return f"{at:,} microseconds since 1970"
 
 
-def _schema_of_columns(file: DataFile) -> Schema:
+def _schema_of_columns(file: DataFile, time: str | None) -> Schema:
     columns = columns_of(file)
     first = next(row_blocks(file, tuple(columns), size=_FIRST_ROWS), pl.DataFrame(schema=dict(columns)))
     fields = []
@@ -181,7 +189,7 @@ def _schema_of_columns(file: DataFile) -> Schema:
             fits = [Type.INT64]
         elif kind.is_numeric() and not fits:
             fits = [Type.FLOAT64]
-        if _are_times(name, first[name]):
+        if _are_times(first[name], is_named=name == time or _is_time(name)):
             fits = [Type.TIMESTAMP]
         fields.append(Field(name, fits[0] if fits else Type.STRING))
     if not fields:
@@ -194,20 +202,22 @@ def _in_quotes(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _are_times(name: str, values: pl.Series) -> bool:
-    """Whether texts are written as times, or numbers are of a size that only times since 1970 have."""
+def _are_times(values: pl.Series, *, is_named: bool) -> bool:
+    """Whether texts are written as times, or in a column that is named as a time floats, or numbers since 1970."""
     values = values.drop_nulls()
     if not len(values) or values.dtype.is_nested():
         return False
     if values.dtype in (pl.String, pl.Categorical, pl.Enum):
         texts = values.cast(pl.String)
-        dates = texts.filter(texts.str.contains(r"^\s*\d{4}-"))
+        dates = texts.filter(texts.str.contains(rf"^\s*{_DATE}"))
         return int(parse_times(dates).is_not_null().sum()) >= len(texts) * (1 - MOST_BAD)
-    largest = values.abs().max() if values.dtype.is_numeric() and _is_time(name) else None
-    return isinstance(largest, int | float) and largest >= _EPOCH_FROM
+    if not is_named or not values.dtype.is_numeric():
+        return False
+    largest = values.abs().max()
+    return values.dtype.is_float() or (isinstance(largest, int) and largest >= _EPOCH_FROM)
 
 
-def _schema_of_texts(file: DataFile) -> Schema:
+def _schema_of_texts(file: DataFile, time: str | None) -> Schema:
     """Of each column the first type that nearly all its texts are written in."""
     given: Counter[str] = Counter()
     fits: dict[str, Counter[Type]] = {}
@@ -223,7 +233,7 @@ def _schema_of_texts(file: DataFile) -> Schema:
             counts[Type.BOOL] += int(filled.str.to_lowercase().is_in(["true", "false"]).sum())
             counts[Type.INT64] += int((whole.is_not_null() & is_plain).sum())
             counts[Type.FLOAT64] += int((filled.cast(pl.Float64, strict=False).is_not_null() & is_plain).sum())
-            dates = filled.filter(filled.str.contains(r"^\d{4}-"))
+            dates = filled.filter(filled.str.contains(f"^{_DATE}"))
             counts[Type.TIMESTAMP] += int(parse_times(dates).is_not_null().sum())
             if unit_of(filled):
                 largest[column.name] = max(largest.get(column.name, 0.0), float(whole.abs().max() or 0))  # type: ignore[arg-type]
@@ -231,8 +241,8 @@ def _schema_of_texts(file: DataFile) -> Schema:
     for name, counts in fits.items():
         enough = given[name] * (1 - MOST_BAD)
         kind = next((kind for kind, count in counts.items() if given[name] and count >= enough), Type.STRING)
-        if kind is not Type.STRING and _is_time(name) and counts[Type.TIMESTAMP] + counts[Type.FLOAT64] >= enough:
-            is_epoch = largest.get(name, 0) >= _EPOCH_FROM or kind is Type.FLOAT64
+        if (name == time or _is_time(name)) and counts[Type.TIMESTAMP] + counts[Type.FLOAT64] >= enough:
+            is_epoch = largest.get(name, 0) >= _EPOCH_FROM or kind is Type.FLOAT64 or counts[Type.TIMESTAMP] > 0
             kind = Type.TIMESTAMP if is_epoch else kind
         fields.append(Field(name, kind))
     if not fields:
@@ -286,12 +296,16 @@ def keys_of(file: DataFile) -> list[str]:
 
 def _time_column(schema: Schema) -> str | None:
     """The column that looks most like a time: by its name, else by its type."""
-    can = {column.name: column.type for column in schema if column.type.is_integer or column.type is Type.TIMESTAMP}
+    can = {column.name: column.type for column in schema if _can_be_time(column.type)}
     for known in TIME_NAMES:
         for name in can:
             if name.lower() == known:
                 return name
     return next((name for name, kind in can.items() if kind is Type.TIMESTAMP or _is_time(name)), None)
+
+
+def _can_be_time(kind: Type) -> bool:
+    return kind.is_integer or kind is Type.TIMESTAMP
 
 
 def _is_time(name: str) -> bool:
