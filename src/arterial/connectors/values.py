@@ -5,14 +5,18 @@ A text that is not a value of its type gives null; who reads lines sets those as
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
-from arterial.connectors.times import parse_times, times_of_numbers
+from arterial.connectors.rejects import Reject
+from arterial.connectors.times import FORMATS, parse_times, times_of_numbers
 from arterial.errors import DataError
 from arterial.network.schema import Schema, Type
+
+NOTHING_FITS_AFTER = 100_000
+"""If the first so many lines do not fit, none will."""
 
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
 
@@ -90,3 +94,13 @@ def instant_of(text: str | int, column: str, kind: Type, options: TimeOptions, w
     elif isinstance(text, int) or str(text).strip().lstrip("-").isdigit():
         return int(text)
     raise DataError(f"{what} is {text!r}; expected a time as in the column {column!r}")
+
+
+def nothing_fits(where: str, lines: int, schema: Schema, examples: Collection[Reject]) -> str:
+    """What a user reads of a source none of whose lines fits; it ends with what to correct, as far as that is known."""
+    first = "\n".join(f"  {reject.file}:{reject.line}: {reject.reason}" for reject in examples)
+    columns = ", ".join(f"{column.name} {column.type}" for column in schema)
+    return (
+        f"{where}: none of the {lines:,} lines read fits its columns ({columns}):\n{first}\n"
+        f"Times of a timestamp column may be: {FORMATS}.\nCorrect the source's schema"
+    )

@@ -136,6 +136,8 @@ def test_a_stranger_does_not_stop_a_run(right: dict[str, pl.DataFrame]) -> None:
         ("", ALL + b"#end\n", 0, "finished: 200 tuples in"),
         ("?eof=end", ALL, 0, "finished: 200 tuples in"),
         ("", ALL, 1, "ended after 200 line(s), without saying that it is done"),
+        ("?eof=end", b"", 0, "finished: 0 tuples in"),
+        ("?eof=end", HEADER + b"x,1,1\n" * 9, 1, "none of the 9 lines read fits"),
     ],
 )
 def test_standard_input_of_the_command(tmp_path: Path, options: str, data: bytes, code: int, said: str) -> None:

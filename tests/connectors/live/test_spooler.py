@@ -219,6 +219,30 @@ def test_the_end_of_a_connection_is_the_end_only_if_that_is_said(tmp_path: Path)
     assert taking.spooler.account["cut"] == 1
 
 
+@pytest.mark.parametrize(
+    ("rules", "data", "count"),
+    [
+        ({}, b"x,1\n1,y\n#end\n", 2),
+        ({"count": 2}, b"x,1\n1,y\n", 2),
+        ({"eof_ends": True}, b"1,1", 1),
+        ({"wait": 0.0}, b"x,1\n", 1),
+    ],
+)
+def test_an_input_of_which_nothing_fits_fails(tmp_path: Path, rules: dict[str, Any], data: bytes, count: int) -> None:
+    taking = Taking(tmp_path, **rules)
+    one = taking.connect(data=HEADER + data)
+    taking.spooler.close(one)
+    taking.pass_time(1)
+    assert not taking.spooler.spool.ended
+    assert f"none of the {count} lines read fits its columns (time int64, x int64):\n  one:2: " in taking.message
+
+
+def test_an_input_without_lines_ends(tmp_path: Path) -> None:
+    taking = Taking(tmp_path)
+    taking.connect(data=HEADER + b"#end\n")
+    assert taking.spooler.spool.ended
+
+
 def test_bad_lines_have_their_connection_and_number(tmp_path: Path) -> None:
     taking = Taking(tmp_path)
     one = taking.connect("one", HEADER + b"1,1\nx,2\n\n1\n")

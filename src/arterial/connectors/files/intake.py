@@ -34,8 +34,8 @@ from arterial.connectors.files.pieces import (
 from arterial.connectors.files.reader import FileReader, Request, check_memory, instants
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import SEVERAL_FILES, Reject, Rejects, set_aside
-from arterial.connectors.times import FORMATS
 from arterial.connectors.times import NAMES as UNIT_NAMES
+from arterial.connectors.values import NOTHING_FITS_AFTER, nothing_fits
 from arterial.errors import DataError, MachineError
 from arterial.network.duration import as_duration
 from arterial.network.schema import Schema, Type
@@ -51,9 +51,6 @@ MOST_HELD = 2_000_000
 
 MOST_OPEN = 100
 """So many files are open at a time."""
-
-NOTHING_FITS_AFTER = 100_000
-"""If the first so many lines do not fit, none will."""
 
 END_MARKER = "_END"
 """A file of this name beside files that are followed says that nothing will be added."""
@@ -354,12 +351,9 @@ class Intake:
             return
         if not self.finished and self.rejected < NOTHING_FITS_AFTER:
             return
-        first = "\n".join(f"  {reject.file}:{reject.line}: {reject.reason}" for reject in self.examples)
-        columns = ", ".join(f"{column.name} {column.type}" for column in self.request.schema)
         raise DataError(
-            f"source {self.request.name!r}: none of the {self.rejected:,} lines read fits its columns ({columns}):\n"
-            f"{first}\nTimes of a timestamp column may be: {FORMATS}.\n"
-            "Correct the source's schema or the file; `arterial inspect FILE` prints a source that fits"
+            nothing_fits(f"source {self.request.name!r}", self.rejected, self.request.schema, self.examples)
+            + " or the file; `arterial inspect FILE` prints a source that fits"
         )
 
     def _is_in_place(self) -> bool:

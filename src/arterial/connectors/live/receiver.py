@@ -178,4 +178,7 @@ class Receiver:
         if stream in self._streams:
             self._streams.remove(stream)
         if stream.socket is None and not self.spooler.done and not stream.connection.is_sender:
-            self.spooler.stop(self.spooler.stop_message("ended after 0 line(s)"))
+            if self.spooler.rules.eof_ends:
+                self.spooler.end()
+            else:
+                self.spooler.stop(self.spooler.stop_message("ended after 0 line(s)"))

@@ -16,11 +16,12 @@ from arterial.connectors.live.lines import LineFormat, LineReader
 from arterial.connectors.live.spool import Spool
 from arterial.connectors.live.spooling import FLUSH_ROWS, Origin, Spooling
 from arterial.connectors.rejects import SEVERAL_FILES, Reject, Rejects
+from arterial.connectors.values import NOTHING_FITS_AFTER, nothing_fits
 from arterial.errors import DataError
 
 GREETING = b"#from "
 _LONGEST_NAME = 200
-_COUNTS = ("total", "rejected", "cut", "late", "ended", "reject bytes")
+_COUNTS = ("total", "fitting", "rejected", "cut", "late", "ended", "reject bytes")
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,7 @@ class Spooler(Spooling):
         if reader.fits and not connection.is_sender:
             self._appear(connection)
         self._count(connection, reader.lines - before)
+        self.account["fitting"] += block.rows.height
         self.set_aside(block.rejects)
         self.arrive(connection, block.rows)
 
@@ -199,8 +201,18 @@ class Spooler(Spooling):
         is_awaited = any(one.is_sender for one in self.open) or self.lost
         return self.account["ended"] >= rules.senders and not is_awaited
 
+    def end(self) -> None:
+        """No more will come: release everything; if lines came and none fits, say so."""
+        if self.account["total"] + self.account["cut"] and not self.account["fitting"]:
+            self.stop(self._nothing_fits())
+        else:
+            super().end()
+
     def _trouble(self, now: float) -> str | None:
         gone = next((one for one in self.lost if now - one.heard >= self.rules.wait), None)
+        tried = self.account["total"]
+        if tried and not self.account["fitting"] and (gone is not None or tried >= NOTHING_FITS_AFTER):
+            return self._nothing_fits()
         return None if gone is None else self._lost_message(gone)
 
     def _finish(self, connection: Connection) -> None:
@@ -235,6 +247,10 @@ class Spooler(Spooling):
             known[connection.sender] = known.get(connection.sender, 0) + lines
             self.account["total"] += lines
             self._is_changed = True
+
+    def _nothing_fits(self) -> str:
+        count = self.account["total"] + self.account["cut"]
+        return nothing_fits(self.place, count, self.schema, self.rejects.examples) + " or what is sent"
 
     def _lost_message(self, lost: Connection) -> str:
         lines = lost.reader.lines if lost.reader else 0
