@@ -145,6 +145,7 @@ class Texts(Binder):
             re.compile(text)
             pl.Series([""]).str.contains(text)
         except (re.error, pl.exceptions.ComputeError) as mistake:
-            reason = str(mistake).splitlines()[-1].strip()
+            lines = str(mistake).splitlines()
+            reason = next((line for line in lines if line.startswith("error: ")), lines[-1]).removeprefix("error: ")
             raise self._error(f"cannot use the regular expression {text!r}: {reason}") from None
         return Literal(text, Type.STRING)
