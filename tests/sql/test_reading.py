@@ -158,3 +158,14 @@ def test_only_a_header(tmp_path: Path) -> None:
 
 def test_no_utf8(tmp_path: Path) -> None:
     assert read(tmp_path / "a.csv", b"t,id,x,y\n1,\xff,1,2\n").rows.height == 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [(["1772344800500", "5", "1772344801000"], "milliseconds"), (["1772344800500000"], "microseconds")],
+)
+def test_numbers_too_large_for_seconds_are_parts_of_them(tmp_path: Path, texts: list[str], name: str) -> None:
+    (tmp_path / "in.csv").write_text("t,x\n" + "".join(f"{text},1\n" for text in texts))
+    got = read_input(tmp_path / "in.csv", Wishes())
+    assert datetime(2026, 3, 1, 6, 0, 0, 500_000) in got.rows["t"]
+    assert f"numbers in column 't' are read as {name} since 1970" in got.notices[0]

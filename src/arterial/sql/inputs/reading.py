@@ -17,7 +17,7 @@ from arterial.connectors.files.find import CSV, PARQUET, data_file
 from arterial.connectors.files.inspection import keys_of
 from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.rejects import Reject
-from arterial.connectors.times import parse_times
+from arterial.connectors.times import NAMES, parse_times, times_of_numbers, unit_of
 from arterial.errors import DataError
 from arterial.moving.files.event_file import FIELDS, read_events
 from arterial.moving.files.event_table import EVENT_SCHEMA
@@ -143,12 +143,14 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
         roles["object"] = None
     if roles["x"] is None or roles["y"] is None:
         roles["x"] = roles["y"] = None
-    columns, wrong = [], []
+    columns, wrong, notices = [], [], []
     fractional = False
     for name in found.columns:
         series = found[name]
         if name == time:
-            column, fractional = _times(series)
+            column, fractional, unit = _times(series)
+            if unit is not None:
+                notices.append(f"{path}: numbers in column {time!r} are read as {NAMES[unit]} since 1970")
         elif name in (roles["x"], roles["y"]):
             column = _numbers(series)
             if space is Space.LONLAT:
@@ -166,7 +168,6 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
 
     fits, unfit = judged(texts, pl.DataFrame(wrong), expected)
     rows = rows.filter(fits)
-    notices = []
     if not rows[time].is_sorted():
         rows = rows.sort(time, maintain_order=True)
         notices.append(f"{path}: the rows were not in the order of {time}, and were put in it")
@@ -182,28 +183,32 @@ def _role(path: Path, columns: Sequence[str], wish: str | None, names: tuple[str
     return column_like(Schema(tuple(Field(name, Type.STRING) for name in columns)), names)
 
 
-def _times(series: pl.Series) -> tuple[pl.Series, bool]:
-    """The times as integers or timestamps, whichever more of them are, and whether they have fractions."""
+def _times(series: pl.Series) -> tuple[pl.Series, bool, str | None]:
+    """The times as integers or timestamps, whichever more of them are, whether they are seconds with fractions, and
+    the unit of numbers that are not seconds."""
     if series.dtype == pl.Date or isinstance(series.dtype, pl.Datetime):
         if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        return series.cast(pl.Datetime("us")), False
+        return series.cast(pl.Datetime("us")), False, None
     if series.dtype == pl.String:
         text = series.str.strip_chars()
         numbers = text.cast(pl.Float64, strict=False)
         instants = parse_times(text.set(numbers.is_not_null(), None))
         if instants.is_not_null().sum() > numbers.is_not_null().sum():
-            return instants, False
+            return instants, False, None
         whole = text.cast(pl.Int64, strict=False)
     else:
         numbers = series.cast(pl.Float64, strict=False)
         whole = series.cast(pl.Int64, strict=False) if series.dtype.is_integer() else numbers.clear(len(numbers))
+    middle = pl.Series([numbers.filter(numbers.is_finite()).median()], dtype=pl.Float64)
+    if (unit := unit_of(middle)) not in (None, "s"):
+        return times_of_numbers(numbers, unit, exact=whole), False, unit
     numbers = numbers.set(~numbers.is_finite().fill_null(True) | (numbers.abs() > 9e12).fill_null(False), None)
     if (whole.is_not_null() | numbers.is_null()).all():
-        return whole.set(numbers.is_null(), None), False
+        return whole.set(numbers.is_null(), None), False, None
     if (numbers.drop_nulls() == numbers.drop_nulls().floor()).all():
-        return numbers.cast(pl.Int64), False
-    return (numbers * MICROSECONDS).round().cast(pl.Int64).cast(pl.Datetime("us")), True
+        return numbers.cast(pl.Int64), False, None
+    return (numbers * MICROSECONDS).round().cast(pl.Int64).cast(pl.Datetime("us")), True, None
 
 
 def _numbers(series: pl.Series) -> pl.Series:
