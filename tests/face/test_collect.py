@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,22 @@ def test_a_time_that_windows_cannot_reach_is_late(time: int) -> None:
     found = art.collect(net, s=sorted([{"time": time, "x": 1}, {"time": 5, "x": 1}], key=lambda row: row["time"]))
     assert found["o"].rows() == [(59, 1)]
     assert found["late"].rows() == [(time, 1)]
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "2026-03-01T07:00:00+01:00",
+        1772344800,
+        1772344800000,
+        datetime(2026, 3, 1, 6),
+        datetime(2026, 3, 1, 6, tzinfo=UTC),
+    ],
+)
+def test_times_in_tuples_are_read_as_those_of_files(at: Any) -> None:
+    net = art.Network("times")
+    net.source("s", {"at": "timestamp"}, time="at").output("all")
+    assert art.collect(net, s=[{"at": at}])["all"]["at"].to_list() == [datetime(2026, 3, 1, 6)]
+    assert art.collect(net, s=[{"at": date(2026, 3, 1)}])["all"]["at"].to_list() == [datetime(2026, 3, 1)]
+    with pytest.raises(art.DataError, match="source 's': tuple 1: at is 'noon', expected a time as 2026-03-01T06"):
+        art.collect(net, s=[{"at": at}, {"at": "noon"}])

@@ -6,12 +6,14 @@ Their columns are checked against the source's schema, as those of files are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from arterial.connectors.memory_source import ArrivingSource, MemorySource
+from arterial.connectors.times import FORMATS, parse_times
 from arterial.errors import DataError, near
 from arterial.network.box import SIGN, Stream
 from arterial.network.schema import Schema, Type
@@ -103,12 +105,28 @@ def _from_tuples(tuples: Sequence[Mapping[str, Any]], schema: Schema, where: str
                 f"{where}: tuple {number} has an unknown column {unknown[0]!r}; expected: {', '.join(names)}"
                 + near(str(unknown[0]), names)
             )
+    columns = {column.name: [values.get(column.name) for values in tuples] for column in schema}
+    for column in schema:
+        if column.type is Type.TIMESTAMP:
+            columns[column.name] = _instants(column.name, columns[column.name], where)
     try:
-        return pl.DataFrame(
-            [[values.get(name) for name in names] for values in tuples], schema=schema.polars(), orient="row"
-        )
+        return pl.DataFrame(list(zip(*columns.values(), strict=True)), schema=schema.polars(), orient="row")
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as trouble:
         raise DataError(f"{where}: {_first_line(trouble)}; expected {schema}") from None
+
+
+def _instants(name: str, values: list[Any], where: str) -> list[Any]:
+    """Times as datetimes; texts, dates and numbers are read as those of files are."""
+    if all(value is None or isinstance(value, datetime) for value in values):
+        return values
+    texts = [
+        value.isoformat() if isinstance(value, date) else value if value is None else str(value) for value in values
+    ]
+    times = parse_times(pl.Series(texts, dtype=pl.String))
+    for number, (value, time) in enumerate(zip(values, times, strict=True)):
+        if value is not None and time is None:
+            raise DataError(f"{where}: tuple {number}: {name} is {value!r}, expected a time as {FORMATS}")
+    return times.to_list()
 
 
 def _ordered_trains(tuples: pl.DataFrame, times: Any, size: int) -> list[Train]:
