@@ -148,5 +148,7 @@ def test_a_time_that_is_chosen(suffix: str, tmp_path: Path) -> None:
     assert str(inspect_file(path, time="x").last) == "2026-03-01 06:00:01"
     assert str(inspect_file(path, time="n").schema["n"]) == "int64"
     for name in ("ok", "name"):
-        with pytest.raises(DataError, match=f"the column '{name}' is .* and cannot be the time; expected integers or times as"):
+        with pytest.raises(
+            DataError, match=f"the column '{name}' is .* and cannot be the time; expected integers or times as"
+        ):
             inspect_file(path, time=name)

@@ -126,27 +126,28 @@ def test_the_driver_is_killed_twenty_times(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_python_worker_is_killed(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     tuples(STEPS * TRAIN_SIZE).write_parquet(tmp_path / "data.parquet")
-    process = _start(tmp_path)
+    process, killed = _start(tmp_path), 0
     for step in (2, 4, 6):
-        _until(lambda: _steps_begun(tmp_path) >= step, process)  # noqa: B023
-        workers = _task_workers(process)
-        assert workers
-        for worker in workers[:2]:
-            worker.kill()
+        _until(lambda: _steps_begun(tmp_path) >= step and len(_task_workers(process)) > 0, process)  # noqa: B023
+        assert process.poll() is None
+        for worker in _task_workers(process)[:2]:
+            with suppress(psutil.NoSuchProcess):
+                worker.kill()
+                killed += 1
+    assert killed
     _finish(process)
     assert _parts(tmp_path) == undisturbed
 
 
 def _task_workers(driver: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    """The Python processes that run tasks: the children of our daemon."""
-    below = psutil.Process(driver.pid).children(recursive=True)
-    daemons = [child for child in below if _is_daemon(child)]
-    return [child for child in daemons if child.parent() in daemons]
+    """The Python processes that run tasks: forks of the forks of the process that was started for that."""
+    forks = [child for child in psutil.Process(driver.pid).children(recursive=True) if _is_fork(child)]
+    return [child for child in forks if (parent := child.parent()) in forks and parent.parent() in forks]
 
 
-def _is_daemon(process: psutil.Process) -> bool:
+def _is_fork(process: psutil.Process) -> bool:
     try:
-        return "arterial.engine.spark.start.daemon" in process.cmdline()
+        return "arterial.engine.spark.start.forks" in process.cmdline()
     except psutil.Error:
         return False
 

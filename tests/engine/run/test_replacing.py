@@ -31,15 +31,15 @@ def _start(folder: Path, *mode: str) -> subprocess.Popen[str]:
 
 def _kill_after(process: subprocess.Popen[str], said: str, seconds: float) -> None:
     """Kill a driver so many seconds after it has printed a line."""
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.strip() == said:
-            break
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    with process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.strip() == said:
+                break
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
 
 
 def _read(folder: Path) -> pl.DataFrame:
