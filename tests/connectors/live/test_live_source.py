@@ -129,6 +129,16 @@ def test_a_stranger_does_not_stop_a_run(right: dict[str, pl.DataFrame]) -> None:
     same(run, right)
 
 
+def test_strangers_that_say_nothing_make_room(right: dict[str, pl.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arterial.connectors.live.receiver.MOST_CONNECTIONS", 2)
+    run, port = start(listening(idle="300 ms"))
+    strangers = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
+    with strangers[0], strangers[1], socket.create_connection(("127.0.0.1", port)) as sender:
+        sender.sendall(ALL + b"#end\n")
+        assert run.wait(30)
+    same(run, right)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "data", "code", "said"),

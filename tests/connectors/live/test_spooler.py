@@ -177,6 +177,17 @@ def test_complete_is_what_all_connections_have_passed(tmp_path: Path) -> None:
     assert taking.complete == [(1, 1), (1, 2), (20, 4), (50, 3), (60, 5), (70, 7)]
 
 
+@pytest.mark.parametrize("trickle", [b"x", b"\n"])
+def test_bytes_that_are_no_lines_hold_up_nobody(tmp_path: Path, trickle: bytes) -> None:
+    taking = Taking(tmp_path, idle=10)
+    stranger, sender = taking.connect("stranger"), taking.connect("sender", HEADER)
+    for time in range(12):
+        taking.feed(stranger, trickle)
+        taking.feed(sender, b"%d,1\n" % time)
+        taking.pass_time(1)
+    assert taking.through == 10
+
+
 def test_declared_senders_are_waited_for(tmp_path: Path) -> None:
     taking = Taking(tmp_path, senders=2, idle=10)
     taking.connect("first", HEADER + b"5,1\n9,2\n#end\n")
@@ -302,6 +313,35 @@ def test_a_full_spool_lets_senders_wait(tmp_path: Path) -> None:
     taking.pass_time(1)
     assert taking.spooler.wants(fast)
     assert taking.spooler.spool.size < 20_000
+
+
+def test_a_sender_that_has_to_wait_is_not_idle(tmp_path: Path) -> None:
+    taking = Taking(tmp_path, size=20_000, idle=10)
+    fast, slow = taking.connect("fast", HEADER + b"1,1\n"), taking.connect("slow", HEADER + b"1,2\n")
+    taking.feed(slow, b"2,2\n")
+    time = 2
+    while taking.spooler.wants(fast):
+        taking.feed(fast, b"%d,0\n" % time)
+        time += 1
+    for _ in range(20):  # the run is paused
+        assert not taking.spooler.wants(slow)
+        taking.pass_time(1)
+    assert taking.through == 1
+    taking.feed(slow, b"3,3\n")
+    assert taking.spooler.account["late"] == 0
+
+
+def test_a_full_spool_does_not_wait_for_a_stranger(tmp_path: Path) -> None:
+    taking = Taking(tmp_path, size=20_000, idle=10, disorder=1000)
+    taking.connect("stranger")
+    taking.pass_time(11)
+    sender = taking.connect("sender", HEADER)
+    time = 1
+    while taking.spooler.spool.size <= 20_000:
+        taking.feed(sender, b"%d,0\n" % time)
+        time += 1
+    note_reached(taking.folder, "run", Reached(look(taking.folder)[-1].number, taking.through))
+    assert taking.spooler.wants(sender)
 
 
 def test_a_file_that_is_missing_is_noticed(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ class Receiver:
         """Take what has come on every connection that may send on."""
         ready = select.poll()
         by_number: dict[int, Callable[[], None]] = {}
-        if self._server and len(self._streams) < MOST_CONNECTIONS:
+        if self._server and (len(self._streams) < MOST_CONNECTIONS or self._silent()):
             by_number[self._server.fileno()] = self._accept
         for stream in self._streams:
             if self.spooler.wants(stream.connection):
@@ -147,7 +147,14 @@ class Receiver:
         except OSError:
             return  # it was gone before it was accepted
         accepted.setblocking(True)
+        if len(self._streams) >= MOST_CONNECTIONS and (silent := self._silent()):
+            self._lose(silent, "made room")
         self._streams.append(_Stream(self.spooler.connect(f"{host}:{port}"), accepted))
+
+    def _silent(self) -> _Stream | None:
+        """A stranger that has sent nothing that fits for too long: it makes room where all places are taken."""
+        strangers = (one for one in self._streams if not one.connection.is_sender)
+        return next((one for one in strangers if not self.spooler.is_awake(one.connection)), None)
 
     def _read(self, stream: _Stream) -> None:
         connection = stream.connection

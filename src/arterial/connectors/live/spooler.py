@@ -88,13 +88,15 @@ class Spooler(Spooling):
 
     def feed(self, connection: Connection, data: bytes) -> bytes:
         """Take what came; what to answer. A header that does not fit is a `DataError`."""
-        connection.heard = self._now()
+        ends_line = b"\n" in data
         data = connection.ending.feed(data)
         answer = b""
         if connection.reader is None and data:
             data, answer = self._greet(connection, data)
         if data and connection.reader is not None:
             self._take(connection, connection.reader, data)
+        if ends_line and connection.is_sender:
+            connection.heard = self._now()  # bytes that never become a line hold up nobody
         if connection.ending.found and not connection.is_over:
             self._finish(connection)
             self._count_end(connection)
@@ -125,7 +127,13 @@ class Spooler(Spooling):
 
     def wants(self, connection: Connection) -> bool:
         """Whether to read on; if not, the sender has to wait until there is room."""
-        return not self.done and not connection.is_over and self.may_send(connection, self.open)
+        if self.done or connection.is_over:
+            return False
+        if self.may_send(connection, (one for one in self.open if one is connection or self.is_awake(one))):
+            return True
+        if connection.is_sender:
+            connection.heard = self._now()  # it is not silent: it has to wait
+        return False
 
     def _greet(self, connection: Connection, data: bytes) -> tuple[bytes, bytes]:
         """Read the first line, by which a sender may say its name; it is answered with how many lines are known."""
@@ -186,11 +194,14 @@ class Spooler(Spooling):
 
     def _through(self) -> int:
         """Through which time everything has come."""
-        now, idle = self._now(), self.rules.idle
-        awake = [one for one in (*self.open, *self.lost) if now - one.heard < idle]
-        if self._appeared < self.rules.senders and now - self._began < idle:
+        awake = [one for one in (*self.open, *self.lost) if self.is_awake(one)]
+        if self._appeared < self.rules.senders and self._now() - self._began < self.rules.idle:
             return self.spool.through
         return min((one.progress(self.disorder) for one in awake), default=self._furthest)
+
+    def is_awake(self, connection: Connection) -> bool:
+        """Whether it has not been silent for long; what it sends may still be waited for."""
+        return self._now() - connection.heard < self.rules.idle
 
     def _is_end(self) -> bool:
         rules = self.rules

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -88,7 +88,7 @@ class Spooling(ABC):
         reached = reached_by_all(self.spool.folder) or Reached(-1, BEGIN)
         return reached.through >= self.spool.through
 
-    def may_send(self, origin: Origin, all_origins: Collection[Origin]) -> bool:
+    def may_send(self, origin: Origin, all_origins: Iterable[Origin]) -> bool:
         """Whether to read on; if not, the sender has to wait until there is room."""
         if self.spool.size <= self.size:
             return True
