@@ -193,8 +193,25 @@ def test_object_is_a_column_like_any_other() -> None:
         ("x > " + "9" * 5000, "does not fit into 64 bits"),
         ("x > -" + "9" * 5000, "does not fit into 64 bits"),
         ("x > 1 " * 50_000, "expected at most 100,000"),
+        ("case " + "when x > 1 then 1 " * 4000 + "end", "4,000 branches; expected at most 1,000"),
+        (f"concat({', '.join(['cast(x as string)'] * 400)})", "nested more than 250 levels deep"),
+        (f"x in ({', '.join(['1'] * 30_000)})", "parts, with those that are computed several times"),
+        ("sqrt(" * 20 + "x" + ")" * 20, "parts, with those that are computed several times"),
+        ("true" + " in (true, false)" * 40, "parts, with those that are computed several times"),
     ],
-    ids=["parentheses", "ands", "nots", "digits", "negative digits", "long"],
+    ids=[
+        "parentheses",
+        "ands",
+        "nots",
+        "digits",
+        "negative digits",
+        "long",
+        "branches",
+        "texts",
+        "list",
+        "roots",
+        "ins",
+    ],
 )
 def test_huge_expressions_are_clear_errors(text: str, said: str) -> None:
     with pytest.raises(NetworkError, match=said) as raised:
@@ -204,6 +221,23 @@ def test_huge_expressions_are_clear_errors(text: str, said: str) -> None:
 
 def test_a_long_chain_of_conditions_is_read() -> None:
     assert parse(" and ".join(["x > 1"] * 200), Schema.of({"x": "int64"})).type is Type.BOOL
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        (f"x in ({', '.join(map(str, range(2000)))})", True),
+        (f"x in ({', '.join(map(str, range(2000, 4000)))}, null)", None),
+        (f"least({', '.join(f'x + {n}' for n in range(300))})", 7),
+        (f"greatest(null, {', '.join(f'x + {n}' for n in range(300))}, null)", 306),
+    ],
+    ids=["in", "in with null", "least", "greatest"],
+)
+def test_a_long_list_is_computed(text: str, result: object) -> None:
+    schema = Schema.of({"x": "int64"})
+    tree = parse(text, schema)
+    assert evaluate(frame([{"x": 7}] * 2, schema), [tree])[0].to_list() == [result, result]
+    assert evaluate_one(text, schema, {"x": 7}) == result
 
 
 def test_leading_zeros_are_read() -> None:

@@ -33,6 +33,12 @@ from arterial.network.schema import Schema, Type
 MOST_LEVELS = 250
 """How deep an expression may be nested; a chain of `and` nests once for each."""
 
+MOST_BRANCHES = 1_000
+"""How many branches a `case` may have: polars takes a time for them that grows with their square."""
+
+MOST_PARTS = 100_000
+"""How many parts an expression may have, with those that are computed several times."""
+
 MOST_SIGNS = 100_000
 """How long an expression may be."""
 
@@ -64,7 +70,16 @@ def _parse(text: str, schema: Schema, window: Type | None) -> Tree:
         raise NetworkError(f"cannot read the expression {shortened(text)}: {reason}") from None
     if _levels(parsed) > MOST_LEVELS:
         raise _too_deep(text)
-    return _Parser(text, schema, window).tree(parsed)
+    tree = _Parser(text, schema, window).tree(parsed)
+    levels, parts = _size(tree, {})
+    if levels > MOST_LEVELS:
+        raise _too_deep(text)
+    if parts > MOST_PARTS:
+        raise NetworkError(
+            f"the expression {shortened(text)} has {parts:,} parts, with those that are computed several times; "
+            f"expected at most {MOST_PARTS:,}; divide it over several boxes, or read a long list from a relation"
+        )
+    return tree
 
 
 def _levels(parsed: Any) -> int:
@@ -74,6 +89,19 @@ def _levels(parsed: Any) -> int:
         deepest = max(deepest, level)
         left += [(inner, level + 1) for inner in part.iter_expressions()]
     return deepest
+
+
+def _size(tree: Tree, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """How many levels a tree has, and how many parts; one that is there twice is visited once, and counted twice."""
+    if not isinstance(tree, Call):
+        return 1, 1
+    if id(tree) not in known:
+        sizes = [_size(argument, known) for argument in tree.arguments] or [(0, 0)]
+        times = _REPEATED.get(tree.function, 1)
+        if tree.function == "cast" and tree.arguments[0].type is not Type.STRING:
+            times = 1
+        known[id(tree)] = 1 + max(size[0] for size in sizes), 1 + times * sum(size[1] for size in sizes)
+    return known[id(tree)]
 
 
 def _too_deep(text: str) -> NetworkError:
@@ -126,6 +154,9 @@ _AGGREGATE_NODES: dict[type[exp.Expression], str] = {
     exp.Sum: "sum", exp.Min: "min", exp.Max: "max", exp.Avg: "avg", exp.First: "first", exp.Last: "last",
     exp.FirstValue: "first", exp.LastValue: "last", exp.Stddev: "stddev", exp.StddevSamp: "stddev",
 }  # fmt: skip
+
+_REPEATED = {"sqrt": 3, "least": 4, "greatest": 4, "regexp_extract": 3, "substr": 6, "cast": 40}
+"""Functions that polars computes of several copies of what they are given: what each costs, in copies."""
 
 FUNCTIONS = (
     *f"{OF_NUMBERS} {OF_TEXTS} {OF_TIMES}".split(),
@@ -241,10 +272,10 @@ class _Parser(Numbers, Texts, Times):
         tests = [self._comparison("=", value, self.tree(option)) for option in part.expressions]
         if not tests:
             raise self._error("expected a list of values after `in`")
-        result = tests[0]
-        for test in tests[1:]:
-            result = Call("or", (result, test), Type.BOOL)
-        return result
+        while len(tests) > 1:  # in pairs, so that a long list is not nested deeply
+            pairs = [tests[at : at + 2] for at in range(0, len(tests), 2)]
+            tests = [Call("or", tuple(pair), Type.BOOL) if len(pair) > 1 else pair[0] for pair in pairs]
+        return tests[0]
 
     def _on_div(self, part: exp.Div) -> Tree:
         sides = (self._number(part.this), self._number(part.expression))
@@ -264,6 +295,8 @@ class _Parser(Numbers, Texts, Times):
         return Call(function, tuple(cast(side, Type.INT64) for side in sides), Type.INT64)
 
     def _on_case(self, part: exp.Case) -> Tree:
+        if len(part.args["ifs"]) > MOST_BRANCHES:
+            raise self._error(f"a case has {len(part.args['ifs']):,} branches; expected at most {MOST_BRANCHES:,}")
         subject = None if part.this is None else self.tree(part.this)
         arguments: list[Tree] = []
         for branch in part.args["ifs"]:

@@ -163,11 +163,18 @@ def _case(*arguments: pl.Expr) -> pl.Expr:
 
 
 def _greatest(*values: pl.Expr) -> pl.Expr:
-    return reduce(lambda a, b: pl.when(a.is_null() | (a < b)).then(b).otherwise(a), values)
+    return _best(lambda a, b: pl.when(a.is_null() | (a < b)).then(b).otherwise(a), values)
 
 
 def _least(*values: pl.Expr) -> pl.Expr:
-    return reduce(lambda a, b: pl.when(a.is_null() | (b < a)).then(b).otherwise(a), values)
+    return _best(lambda a, b: pl.when(a.is_null() | (b < a)).then(b).otherwise(a), values)
+
+
+def _best(better: Callable[[Any, Any], pl.Expr], values: Sequence[pl.Expr]) -> pl.Expr:
+    """The best of the values, two at a time: one expression of all would have three times the parts for each more."""
+    if len(values) < 3:
+        return reduce(better, values)
+    return pl.fold(values[0], lambda a, b: pl.select(better(a, b)).to_series(), values[1:])
 
 
 _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
