@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from arterial.cli.main import app
+from arterial.cli.main import app, main
 from arterial.errors import ArterialError
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +42,16 @@ def reports(tmp_path: Path) -> Path:
 def _here(*words: object) -> str:
     """What a command prints, run in this process."""
     return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False).stdout
+
+
+def test_a_store_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def unreachable(*_: object, **__: object) -> None:
+        raise OSError("When getting information for key 'out' in bucket 'b': could not connect")
+
+    monkeypatch.setattr("arterial.cli.main.app", unreachable)
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    assert capsys.readouterr().err.startswith("arterial: When getting information for key 'out' in bucket 'b'")
 
 
 def test_explain_and_graph(tmp_path: Path) -> None:

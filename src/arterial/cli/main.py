@@ -107,10 +107,10 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(exit_codes.NO_READER)
     except OSError as fault:
-        # What a path that cannot be looked at raises: a name that is too long, a folder that others may not enter.
-        if fault.filename is None:
-            raise
-        sys.stderr.write(f"arterial: {plain(fault.filename)}: {fault.strerror}\n")
+        # What a path that cannot be looked at raises: a name that is too long, a folder that others may not enter. A
+        # store that cannot be reached says all in its message.
+        what = str(fault) if fault.filename is None else f"{fault.filename}: {fault.strerror}"
+        sys.stderr.write(f"arterial: {plain(what)}\n")
         sys.exit(exit_codes.MISTAKE)
 
 

@@ -582,6 +582,16 @@ class TestAPlaceBelongsToOneCheckpoint:
             Life(system, tmp_path / "two" / "c")
         assert system.rows(Life(system, tmp_path / "one" / "c").sink) == system.rows(life.sink)
 
+    def test_also_by_another_name(self, kind: type[System], tmp_path: Path) -> None:
+        system = kind(tmp_path / "there")
+        Life(system, tmp_path / "one" / "c").step(1)
+        alias = kind(tmp_path / "alias")
+        for path in system.folder.iterdir():
+            if not path.name.startswith("."):
+                (alias.folder / path.name).symlink_to(path)
+        with pytest.raises(RunError, match=f"belongs to the run with the checkpoint {tmp_path}/one"):
+            Life(alias, tmp_path / "two" / "c")
+
     def test_also_if_it_had_begun_elsewhere(self, kind: type[System], tmp_path: Path) -> None:
         system, other = kind(tmp_path / "there"), kind(tmp_path / "other")
         Life(system, tmp_path / "one" / "c").step(1)

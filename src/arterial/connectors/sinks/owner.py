@@ -76,5 +76,7 @@ def foreign(place: Path, output: str, owner: Owner | None) -> RunError:
 
 
 def _mark(place: Path) -> Path:
-    # Not in a folder: some readers of a folder stumble over a file of another kind.
+    # Not in a folder: some readers of a folder stumble over a file of another kind. Beside what a link leads to:
+    # two runs that come to one folder by two names must find each other.
+    place = place.resolve() if place.exists() else place
     return place.with_name(f".{place.name}.owner.json")
