@@ -139,6 +139,16 @@ def test_double_quotes() -> None:
     assert conditions(head + "TYPE = “truck”") == ["\"type\" = 'truck'"]
 
 
+@pytest.mark.timeout(60)
+def test_queries_that_would_take_very_long() -> None:
+    said = str(mistake("SELECT x FROM MovingObjects WHERE " + " OR ".join(["x > 1"] * 2000)))
+    assert "nested more than 250 levels deep" in said
+    said = str(
+        mistake("SELECT a.x FROM " + ", ".join(["MovingObjects a", *(f"MovingObjects b{n}" for n in range(200))]))
+    )
+    assert "FROM names 201 streams and tables; expected at most 100" in said
+
+
 def test_a_very_long_query() -> None:
     values = ", ".join(map(str, range(30_000)))
     said = str(mistake(f"SELECT x FROM MovingObjects WHERE speed IN ({values})"))

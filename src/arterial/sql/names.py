@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from arterial.errors import NetworkError, near
 from arterial.network.duration import units
-from arterial.network.expression.parser import Dialect, parse
+from arterial.network.expression.parser import Dialect, TooLargeError, parse
 from arterial.network.expression.tree import Tree
 from arterial.network.schema import Field, Schema, Type
 from arterial.sql.catalog import Catalog, StreamEntry, TableEntry
@@ -23,6 +23,8 @@ BOUNDS = ("window_start", "window_end")
 """The columns that a window in FROM adds to those of its stream."""
 MOST_HOPS = 100
 """A row is in at most so many windows of HOP in FROM."""
+MOST_RELATIONS = 100
+"""So many streams and tables FROM may name; the time to draw them grows with the square."""
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.Like)
 
 
@@ -101,7 +103,7 @@ class Names:
             return parse(self.text(part), schema, window)
         except NetworkError as mistake:
             wrong, error = part, mistake
-        while smaller := self._wrong_below(wrong, schema, window):
+        while not isinstance(error, TooLargeError) and (smaller := self._wrong_below(wrong, schema, window)):
             wrong, error = smaller
         said = str(error)
         said = said.partition("': ")[2] or said.partition('": ')[2] or said
@@ -216,6 +218,12 @@ class Names:
 
 def look_up(query: Query, catalog: Catalog) -> Names:
     """The relations that FROM names."""
+    if len(query.relations) > MOST_RELATIONS:
+        raise SqlError(
+            f"FROM names {len(query.relations):,} streams and tables; expected at most {MOST_RELATIONS:,}",
+            query.text,
+            query.relations[MOST_RELATIONS].place,
+        )
     return Names(query, tuple(_entry(query, one, catalog) for one in query.relations))
 
 

@@ -43,6 +43,10 @@ MOST_SIGNS = 100_000
 """How long an expression may be."""
 
 
+class TooLargeError(NetworkError):
+    """An expression is longer, deeper or wider than is computed; no part of it is wrong by itself."""
+
+
 def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
     """The tree of an expression over tuples of that schema.
 
@@ -54,7 +58,9 @@ def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
     if not isinstance(text, str) or not text.strip():
         raise NetworkError(f"expected an expression as text, got {text!r}")
     if len(text) > MOST_SIGNS:
-        raise NetworkError(f"the expression {shortened(text)} has {len(text):,} signs; expected at most {MOST_SIGNS:,}")
+        raise TooLargeError(
+            f"the expression {shortened(text)} has {len(text):,} signs; expected at most {MOST_SIGNS:,}"
+        )
     try:
         return _parse(text, schema, window)
     except RecursionError:  # raised by sqlglot, before our own count of levels
@@ -75,7 +81,7 @@ def _parse(text: str, schema: Schema, window: Type | None) -> Tree:
     if levels > MOST_LEVELS:
         raise _too_deep(text)
     if parts > MOST_PARTS:
-        raise NetworkError(
+        raise TooLargeError(
             f"the expression {shortened(text)} has {parts:,} parts, with those that are computed several times; "
             f"expected at most {MOST_PARTS:,}; divide it over several boxes, or read a long list from a relation"
         )
@@ -104,8 +110,8 @@ def _size(tree: Tree, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
     return known[id(tree)]
 
 
-def _too_deep(text: str) -> NetworkError:
-    return NetworkError(
+def _too_deep(text: str) -> TooLargeError:
+    return TooLargeError(
         f"the expression {shortened(text)} is nested more than {MOST_LEVELS} levels deep; divide it over several "
         "boxes, or use `in (…)` instead of many `or`"
     )
