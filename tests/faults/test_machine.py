@@ -59,6 +59,14 @@ def test_a_worker_that_memory_ran_out_for_gives_advice(tmp_path: Path) -> None:
     assert "SPARK_DRIVER_MEMORY" in said
 
 
+@pytest.mark.parametrize("said", ["Broken pipe ", "Connection reset ", " "])
+def test_the_process_that_plans_is_gone(said: str, tmp_path: Path) -> None:
+    text = f"[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: {said}SQLSTATE: XXKST"
+    assert "plans the steps died" in str(as_run_error(RuntimeError(text), tmp_path))
+    other = text.replace(f": {said}SQLSTATE", ": other SQLSTATE")
+    assert "plans the steps" not in str(as_run_error(RuntimeError(other), tmp_path))
+
+
 def _stopped(case: Case, folder: Path) -> None:
     """A run that was killed after two steps."""
     folder.mkdir()

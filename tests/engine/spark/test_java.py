@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from arterial.engine.spark import session
 from arterial.engine.spark.start import java
 from arterial.errors import MachineError
 
@@ -66,3 +67,10 @@ def test_a_launcher_that_others_can_write_to_is_not_run(tmp_path: Path, monkeypa
     (tmp_path / "cache" / "arterial" / "java" / "bin").chmod(0o777)
     with pytest.raises(MachineError, match=r"other users can write to it .* set JAVA_HOME"):
         java.find_java()
+
+
+@pytest.mark.parametrize(("chosen", "ours"), [("-Xss2m", True), ("-XX:+UseZGC", False)])
+def test_the_users_garbage_collector_goes_first(chosen: str, ours: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", chosen)
+    for name in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
+        assert ("-XX:+UseParallelGC" in session._settings(None, None)[name]) == ours

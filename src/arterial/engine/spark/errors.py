@@ -30,6 +30,13 @@ _KNOWN = (
     ("OutOfMemoryError", "Spark ran out of memory; give it more (SPARK_DRIVER_MEMORY=4g), or run with smaller trains"),
 )
 
+# What Spark says when it asks for the next step, and nobody answers.
+_PLANNER_GONE = re.compile(r"terminated with exception: (?:Broken pipe|Connection reset)? ?SQLSTATE")
+_PLANNER = (
+    "the Python process that plans the steps died (killed from outside, or out of memory). Nothing is lost: start "
+    "again with the same checkpoint"
+)
+
 
 @contextmanager
 def errors_for_the_driver() -> Iterator[None]:
@@ -57,6 +64,8 @@ def as_run_error(trouble: BaseException, folder: Path) -> ArterialError:
     for sign, meaning in _KNOWN:
         if sign in text:
             return RunError(f"the run stopped: {meaning}{kept}")
+    if _PLANNER_GONE.search(text):
+        return RunError(f"the run stopped: {_PLANNER}{kept}")
     if (damage := found_by_spark(text)) is not None:
         return RunError(f"{damage}{kept}")
     return RunError(f"the run stopped: {_main_line(text)}{kept}")

@@ -29,11 +29,9 @@ _log = logging.getLogger(__name__)
 
 _CHECKPOINT = "org.apache.spark.sql.execution.streaming.checkpointing"
 _LOG = Path(__file__).with_name("log4j2.properties").as_uri()
-_CHOSEN = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {os.environ.get('JDK_JAVA_OPTIONS', '')}"
-# G1 takes a sorter's page for a humongous object and begins a marking cycle in every other step. Java refuses to start
-# with two collectors, so the user's choice goes first.
-_COLLECTOR = "" if re.search(r"-XX:\+Use\w+GC", _CHOSEN) else "-XX:+UseParallelGC "
-_JAVA = f"{_COLLECTOR}-Djdk.lang.Process.launchMechanism=VFORK"
+_JAVA = "-Djdk.lang.Process.launchMechanism=VFORK"
+# G1 takes a sorter's page for a humongous object and begins a marking cycle in every other step.
+_COLLECTOR = "-XX:+UseParallelGC"
 # Java's second compiler comes ten times later than usual: it would take as much time as a short run itself takes.
 _LATE = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
@@ -194,6 +192,7 @@ def _has_java() -> bool:
 def _settings(cluster: Cluster | None, chosen: Mapping[str, str] | None) -> dict[str, str]:
     settings = {
         **SETTINGS,
+        **_with_a_collector(),
         "spark.local.dir": os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()),
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "arterial-warehouse"),
         **(cluster.spark_settings() if cluster is not None else {}),
@@ -204,6 +203,14 @@ def _settings(cluster: Cluster | None, chosen: Mapping[str, str] | None) -> dict
     if "SPARK_DRIVER_MEMORY" not in os.environ:
         settings.setdefault("spark.driver.memory", f"{_driver_megabytes()}m")
     return settings
+
+
+def _with_a_collector() -> dict[str, str]:
+    """Java's options with our garbage collector. It refuses to start with two, so the user's choice goes first."""
+    chosen = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {os.environ.get('JDK_JAVA_OPTIONS', '')}"
+    if re.search(r"-XX:\+Use\w+GC", chosen):
+        return {}
+    return {name: f"{_COLLECTOR} {SETTINGS[name]}" for name in (_OPTIONS, "spark.executor.extraJavaOptions")}
 
 
 @contextmanager
