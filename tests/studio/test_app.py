@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -24,6 +25,7 @@ from arterial.connectors.sinks.memory import MemorySink
 from arterial.drawing import Network
 from arterial.engine.run.figures.status import read_status
 from arterial.engine.run.local import LocalRun, run_locally
+from arterial.engine.steering import control
 from arterial.network.train import END, Train
 from arterial.sql.attach import attach
 from arterial.studio.app import make_app
@@ -234,6 +236,27 @@ def test_a_breakpoint_leaves_the_run_behind_the_very_train(tmp_path: Path) -> No
         _until(lambda: run.status.step > said["hit"] + 5)
     finally:
         run.stop()
+
+
+def test_a_run_goes_on_whenever_the_page_of_a_breakpoint_goes(
+    client: TestClient, running: LocalRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = threading.Event()
+
+    def slow_step(folder: Path) -> None:
+        begun.set()
+        time.sleep(0.5)
+        step(folder)
+
+    step = control.step
+    monkeypatch.setattr(control, "step", slow_step)
+    with client.websocket_connect("ws://localhost/api/live") as socket:
+        socket.send_text(json.dumps({"open": "breakpoint", "id": 1, "arc": ARC, "where": "time < 0"}))
+        frame(socket)
+        assert begun.wait(20)
+        socket.send_text(json.dumps({"close": 1}))
+        time.sleep(1)
+    assert not control.read_control(Path(running.checkpoint) / "arterial").paused
 
 
 @pytest.mark.thorough

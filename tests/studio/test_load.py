@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import socket
+import threading
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -14,7 +17,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from arterial.engine.run.local import LocalRun
+from arterial.studio.channels import rows
 from arterial.studio.server import Studio
+from arterial.studio.subject import Run
 
 pytestmark = pytest.mark.thorough
 
@@ -64,3 +69,45 @@ def test_a_message_of_ten_megabytes_ends_its_socket_only(studio: Studio, running
         for _ in range(3):
             assert other.recv(timeout=10)
     assert running.status.step > before
+
+
+def test_an_answer_that_is_cut_off_twice_leaves_nothing_behind(running: LocalRun) -> None:
+    before = set(threading.enumerate())
+    frames = rows(Run(Path(running.checkpoint)), {"place": "kept"})
+
+    async def cut_off() -> None:
+        closing = asyncio.ensure_future(frames.aclose())  # type: ignore[attr-defined]
+        await asyncio.sleep(0)
+        closing.cancel()  # as by a studio that stops while its pages go
+        await asyncio.wait([closing])
+
+    # This loop has stopped but is not closed yet, as at the end of a studio.
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(anext(frames))
+    time.sleep(0.3)
+    loop.run_until_complete(cut_off())
+    patience = time.monotonic() + 5
+    while left := [thread for thread in threading.enumerate() if thread not in before and "_answer" in thread.name]:
+        assert time.monotonic() < patience, left
+        time.sleep(0.05)
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+    gc.collect()  # a warning of what was never awaited fails the test
+
+
+def test_a_studio_that_stops_leaves_no_answer_behind(running: LocalRun) -> None:
+    before = set(threading.enumerate())
+    shown = Studio(Run(Path(running.checkpoint))).start()
+    place = urlsplit(shown.address)
+    with ExitStack() as stack:
+        for _ in range(5):
+            page = stack.enter_context(connect(f"ws://{place.netloc}/api/live"))
+            for number in range(6):
+                page.send(json.dumps({"open": "rows", "id": number, "place": "kept"}))
+            assert page.recv(timeout=10)
+        shown.stop()
+    patience = time.monotonic() + 15
+    while left := set(threading.enumerate()) - before:
+        assert time.monotonic() < patience, left
+        time.sleep(0.1)
+    gc.collect()  # a warning of what was never awaited fails the test

@@ -34,6 +34,7 @@ from arterial.studio.subject import Run
 
 Asked = Mapping[str, Any]
 Channel = Callable[[Run, Asked], AsyncIterator[bytes]]
+Answers = asyncio.Queue[Answer | BaseException | None]
 
 FIGURES_SECONDS = 0.5
 STILL_SECONDS = 2.0
@@ -43,6 +44,8 @@ BREAK_SECONDS = 0.01
 RENEW_SECONDS = 1.0
 MOST_TUPLES = 500
 """So many tuples of a step and slot at most, for an arc monitor."""
+PIECES_AHEAD = 2
+"""So many pieces of an answer at most wait for a page that is slow."""
 STEPS_A_FRAME = 200
 FIRST_STEPS = 2000
 """So many steps of the past a page is given as it opens; it asks for older ones."""
@@ -100,11 +103,11 @@ async def rows(run: Run, asked: Asked) -> AsyncIterator[bytes]:
     bounds = _given(asked, "since"), _given(asked, "up_to"), _given(asked, "object")
     options = Options(*bounds, skip_lost=newest is not None)
     attachment = await asyncio.to_thread(attach_to, run.checkpoint, place, query, options)
-    answers: asyncio.Queue[Answer | BaseException | None] = asyncio.Queue(2)
-    loop = asyncio.get_running_loop()
+    answers: Answers = asyncio.Queue()
+    room = threading.Semaphore(PIECES_AHEAD)
     # A thread of its own: an answer may last as long as the run.
-    thread = threading.Thread(target=_answer, args=(attachment, answers, loop), daemon=True)
-    thread.start()
+    asked_for = (attachment, answers, room, asyncio.get_running_loop())
+    threading.Thread(target=_answer, args=asked_for, daemon=True).start()
     try:
         outputs = {
             name: {column.name: str(column.type) for column in stream.schema}
@@ -113,6 +116,7 @@ async def rows(run: Run, asked: Asked) -> AsyncIterator[bytes]:
         history = max((point.look().through for point in attachment.points.values()), default=BEGIN)
         yield pack({"outputs": outputs, "history": str(history)})
         while (answer := await answers.get()) is not None:
+            room.release()
             if isinstance(answer, BaseException):
                 raise answer
             for name, found in answer.rows.items():
@@ -123,11 +127,9 @@ async def rows(run: Run, asked: Asked) -> AsyncIterator[bytes]:
             yield pack({"through": str(answer.through), "token": answer.token})
         yield pack({"ended": attachment.ended})
     finally:
+        # Nothing is awaited: a studio that stops would cancel that. The thread may wait for room; it ends by itself.
         attachment.detach()
-        while thread.is_alive():  # it may wait for room
-            while not answers.empty():
-                answers.get_nowait()
-            await asyncio.sleep(0.01)
+        room.release()
 
 
 def _newest(rows: pl.DataFrame, column: str, time: str) -> pl.DataFrame:
@@ -147,8 +149,9 @@ async def breakpoint(run: Run, asked: Asked) -> AsyncIterator[bytes]:
     own = await asyncio.to_thread(open_tap, run.folder, Tap(arc.name, where, MOST_TUPLES))
     seen: set[str] = set()
     hit = False
+    reins = _Reins(run.folder)
     try:
-        await asyncio.to_thread(control.pause, run.folder)
+        await asyncio.to_thread(reins.give, control.pause)
         yield pack({"waits": True})
         status = await _when(run, own, lambda now: now.state == PAUSED)  # the train at hand may be the one
         while True:
@@ -159,12 +162,29 @@ async def breakpoint(run: Run, asked: Asked) -> AsyncIterator[bytes]:
             if hit or not status.is_active:
                 return
             step = status.step
-            await asyncio.to_thread(control.step, run.folder)
+            await asyncio.to_thread(reins.give, control.step)
             status = await _when(run, own, partial(_is_behind, step))
     finally:
         close_tap(own)
-        if not hit:
-            control.resume(run.folder)
+        reins.let_go(resume=not hit)
+
+
+class _Reins:
+    """The commands of a breakpoint. A thread that gives one outlives its channel: what comes too late is not given."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._lock, self._over = folder, threading.Lock(), False
+
+    def give(self, command: Callable[[Path], object]) -> None:
+        with self._lock:
+            if not self._over:
+                command(self._folder)
+
+    def let_go(self, *, resume: bool) -> None:
+        with self._lock:
+            self._over = True
+            if resume:
+                control.resume(self._folder)
 
 
 def _is_behind(step: int, status: Status) -> bool:
@@ -185,13 +205,14 @@ async def _when(run: Run, own: Path, true: Callable[[Status], bool]) -> Status:
 
 
 def _answer(
-    attachment: Attachment, answers: asyncio.Queue[Answer | BaseException | None], loop: asyncio.AbstractEventLoop
+    attachment: Attachment, answers: Answers, room: threading.Semaphore, loop: asyncio.AbstractEventLoop
 ) -> None:
     """Compute the answer in a thread; it waits where the page is slow."""
     last: BaseException | None = None
     try:
         with attachment:
             for answer in attachment:
+                room.acquire()
                 if not _put(answers, answer, loop):
                     return
     except Exception as mistake:
@@ -199,17 +220,11 @@ def _answer(
     _put(answers, last, loop)
 
 
-def _put(
-    answers: asyncio.Queue[Answer | BaseException | None],
-    answer: Answer | BaseException | None,
-    loop: asyncio.AbstractEventLoop,
-) -> bool:
+def _put(answers: Answers, answer: Answer | BaseException | None, loop: asyncio.AbstractEventLoop) -> bool:
     """Put something into a queue of another thread's loop; whether that loop is still there."""
-    waiting = answers.put(answer)
     try:
-        asyncio.run_coroutine_threadsafe(waiting, loop).result()
+        loop.call_soon_threadsafe(answers.put_nowait, answer)
     except RuntimeError:  # the studio was ended meanwhile
-        waiting.close()
         return False
     return True
 
