@@ -8,8 +8,8 @@ from arterial.figures.step import StepFigures
 from arterial.figures.steps_file import OLDER_FILE, STEPS_FILE, StepsFile, StepsReader, read_steps, remove_steps
 
 
-def _step(number: int) -> StepFigures:
-    return StepFigures(number, 1, 0.0, 1.0)
+def _step(number: int, born: float = 0.0) -> StepFigures:
+    return StepFigures(number, 1, born, 1.0)
 
 
 def _numbers(folder: Path) -> list[int]:
@@ -78,3 +78,17 @@ def test_a_reader_sees_each_step_once_while_it_is_written(tmp_path: Path) -> Non
     assert reader.more() == []
     StepsFile(tmp_path).add(_step(1))
     assert [step.step for step in reader.more()] == [1]  # a run that began from the start
+
+
+def test_a_reader_notices_a_run_that_began_again_and_is_further_by_now(tmp_path: Path) -> None:
+    reader = StepsReader(tmp_path)
+    for born in (1000.0, 2000.0, 3000.0):
+        remove_steps(tmp_path)  # the new file may well have the number of the old one
+        file = StepsFile(tmp_path)
+        for number in range(1, 4 + int(born) // 1000):
+            file.add(_step(number, born + number))
+        file.close()
+        found = reader.more()
+        assert [step.step for step in found] == list(range(1, 4 + int(born) // 1000))
+        assert found[0].born == born + 1
+        assert reader.more() == []

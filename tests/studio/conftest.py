@@ -60,6 +60,13 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+def picture(page: Page, name: str) -> None:
+    """A picture of a view for the docs, if ARTERIAL_SCREENSHOTS names a folder."""
+    if folder := os.environ.get("ARTERIAL_SCREENSHOTS"):
+        page.wait_for_timeout(500)
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
 @pytest.fixture
 def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page on which an error of its script, or one in its console, fails the test.
@@ -76,8 +83,7 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     yield page
-    if folder := os.environ.get("ARTERIAL_SCREENSHOTS"):
-        page.screenshot(path=Path(folder) / f"{request.node.name}.png")
+    picture(page, request.node.name)
     context.close()
     # A studio that a test has stopped is looked for again; a mistake of the user's is answered with a 400.
     expected = ("ERR_CONNECTION_REFUSED", "status of 400")

@@ -34,6 +34,7 @@ from arterial.studio.app import make_app
 from arterial.studio.server import Studio
 from arterial.studio.subject import Run
 from tests.linearroad.cities import report, table_of
+from tests.studio.conftest import picture
 from tests.studio.test_app import frame
 
 ACCIDENT = 42
@@ -144,6 +145,7 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
         expect(card).to_contain_text("Alerted of an accident ahead")
         card.get_by_role("button", name="Why was").first.click()
         expect(page.get_by_test_id("vehicle-why")).to_contain_text("rule")
+        picture(page, "studio-city")
         # The slider goes back to when nobody knew of the accident; the address brings the vehicle back.
         assert "vehicle=105" in page.url
         page.get_by_label("Moment").focus()
@@ -208,6 +210,7 @@ def test_moving_queries_follow_their_objects(page: Page, tmp_path: Path) -> None
         expect(page.get_by_test_id("card")).to_contain_text("Followed by around, next")
         page.get_by_test_id("card").get_by_role("button", name="around").click()
         expect(page.get_by_test_id("changes")).to_contain_text("Query around is marked")
+        picture(page, "studio-moving")
         # The card says what the run answered.
         answers = attach(tmp_path / "run", "kept_updates").collect()["answer"]
         held = answers.filter(object=1).group_by("query").agg(pl.col("sign").sum()).filter(sign=1)["query"].to_list()

@@ -21,12 +21,16 @@ from arterial.causes.local_record import write_record
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sinks.memory import MemorySink
+from arterial.engine.run.checkpoint.folder import FOLDER
+from arterial.engine.run.checkpoint.lock import lock_checkpoint
+from arterial.engine.run.figures.status import STATUS_FILE, StatusFile
 from arterial.engine.run.local import LocalRun, run_locally
 from arterial.engine.run.settings import Settings
 from arterial.face.collect import collect
 from arterial.network.network import NetworkValue
 from arterial.studio.server import Studio
 from arterial.studio.subject import Drawn, Run
+from tests.studio.conftest import picture
 from tests.studio.traffic import live, traffic, trains
 
 pytestmark = pytest.mark.thorough
@@ -46,6 +50,7 @@ def test_the_network_appears_a_group_opens_and_rates_move(page: Page, studio: St
     _until(lambda: int(page.get_by_test_id("step").inner_text().replace(",", "")) > before + 3)
     rate = page.locator(".way-label").first
     assert float(rate.get_attribute("data-rate") or 0) > 0
+    assert _fewest(page, ".react-flow__edge", 2.5) == page.locator(".react-flow__edge").count() > 6, "the arcs blink"
     # The address brings it all back.
     again = page.url
     assert "open=roads" in again
@@ -460,8 +465,11 @@ def test_a_run_that_stands_still_or_is_killed_under_the_page_is_said_so(page: Pa
         process.wait()
         expect(page.get_by_test_id("state")).to_have_text("stopped")
         expect(page.get_by_role("alert")).to_contain_text("was killed")
+        began = float(page.get_by_label("Moment").get_attribute("min") or 0)
         process = subprocess.Popen(command)
         expect(page.get_by_test_id("state")).to_have_text("running", timeout=60_000)
+        # A run without Spark begins from the start: nothing of the one before is shown as its own.
+        _until(lambda: float(page.get_by_label("Moment").get_attribute("min") or 0) > began)
     finally:
         process.kill()
         process.wait()
@@ -469,24 +477,46 @@ def test_a_run_that_stands_still_or_is_killed_under_the_page_is_said_so(page: Pa
             shown.stop()
 
 
+def test_a_run_that_another_process_takes_up_says_how_often(page: Page, tmp_path: Path) -> None:
+    run = live(tmp_path / "run", number=30, interval=0.0)
+    run.wait()
+    shown = Studio(Run(tmp_path / "run")).start()
+    folder = tmp_path / "run" / FOLDER
+    try:
+        page.goto(shown.address)
+        expect(page.get_by_test_id("state")).to_have_text("finished")
+        expect(page.get_by_test_id("restarts")).to_have_count(0)
+        for words in ("1 restart", "2 restarts"):
+            with lock_checkpoint(folder):  # as a process does that goes on with a run
+                StatusFile(run.plan, tmp_path / "run" / STATUS_FILE)
+                expect(page.get_by_test_id("restarts")).to_have_text(words)
+                expect(page.get_by_test_id("state")).to_contain_text("idle for")  # it has made no step yet
+    finally:
+        shown.stop()
+
+
 @pytest.mark.slow
 def test_a_screen_reader_finds_its_way_in_every_view(page: Page, studio: Studio, sheet: Studio) -> None:
     axe = Axe()
+    query = "SELECT+road%2C+avg(speed)+AS+mean+FROM+kept+GROUP+BY+road%2C+TUMBLE(time%2C+'10+seconds')"
     places = {
-        f"{studio.address}#/network?open=roads": '[data-testid="ranked"]',
-        f"{studio.address}#/network?open=speeding&box=per_ten": '[data-testid="box-page"]',
-        f"{studio.address}#/network?open=speeding&arc={FAST}": ".tuples tbody tr",
-        f"{studio.address}#/ask?place=kept&query=SELECT+*+FROM+kept": ".tuples tbody tr",
-        f"{studio.address}#/draw?box=alerts": ".graph-edit .point",
-        sheet.address: ".palette button",
+        "network": (f"{studio.address}#/network?open=roads%7Cspeeding", '[data-testid="ranked"]'),
+        "box": (f"{studio.address}#/network?open=speeding&box=per_ten", '[data-testid="box-page"]'),
+        "arc": (f"{studio.address}#/network?open=speeding&arc={FAST}", ".tuples tbody tr"),
+        "ask": (f"{studio.address}#/ask?place=kept&query={query}", ".tuples tbody tr"),
+        "draw": (f"{studio.address}#/draw?box=alerts", ".graph-edit .point"),
+        "sheet": (sheet.address, ".palette button"),
     }
     found = []
+    page.goto(studio.address)
+    _until(lambda: int(page.get_by_test_id("step").inner_text().replace(",", "")) > 60, 60)
     for dark in ("light", "dark"):
         page.emulate_media(color_scheme=dark)  # type: ignore[arg-type]
-        for address, there in places.items():
+        for name, (address, there) in places.items():
             page.goto("about:blank")
             page.goto(address)
             expect(page.locator(there).first).to_be_visible()
+            picture(page, f"studio-{name}-{dark}")
             said = axe.run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})
             if said.violations_count:
                 found.append(f"{dark} {address}\n{said.generate_report()}")
@@ -514,6 +544,7 @@ def test_why_names_the_causes_of_a_row(page: Page, tmp_path: Path) -> None:
         expect(said).to_contain_text("the window from 0 through 59 of vehicle = 7, 1 tuple")
         expect(said).to_contain_text("reports: time 2 · vehicle 7 · speed 120 needed")
         expect(said).not_to_contain_text("speed 130")
+        picture(page, "studio-why")
         _editor(page, "A row of alerts").fill("time > 0")
         page.get_by_role("button", name="Why?").click()
         expect(page.get_by_role("alert")).to_contain_text("3 rows")
@@ -546,6 +577,21 @@ def test_a_network_that_does_not_run_is_shown_in_the_dark(page: Page) -> None:
         assert colour == "rgb(15, 20, 26)"
     finally:
         shown.stop()
+
+
+def _fewest(page: Page, selector: str, seconds: float) -> int:
+    """How many there are in the frame with the fewest of them."""
+    script = """([selector, seconds]) => new Promise(done => {
+        const end = performance.now() + 1000 * seconds;
+        let fewest = Infinity;
+        const look = () => {
+            fewest = Math.min(fewest, document.querySelectorAll(selector).length);
+            performance.now() < end ? requestAnimationFrame(look) : done(fewest);
+        };
+        look();
+    })"""
+    found: int = page.evaluate(script, [selector, seconds])
+    return found
 
 
 def _until(true: Callable[[], bool], seconds: float = 20.0) -> None:

@@ -23,6 +23,8 @@ MOST_BYTES_FAR = 128 << 10
 """In a store, where a file is written again with every step."""
 
 _TAIL = 1 << 20
+_HEAD = 100
+"""The first bytes of a file have the number of its first step and when that was born: no two files begin alike."""
 
 
 class StepsFile:
@@ -137,41 +139,42 @@ class StepsReader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._place = (0, 0)
-        self._last = 0
+        self._place: tuple[bytes | None, int] = (None, 0)
+        self._last, self._born = 0, 0.0
 
     def more(self) -> list[StepFigures]:
         """The steps since the last look; at the first one all that the files have."""
         try:
             with (self._folder / STEPS_FILE).open("rb") as file:
-                number, at = self._place
+                head, at = self._place
                 if is_remote(self._folder):
-                    return self._all(0)
-                own = os.fstat(file.fileno())
-                if own.st_ino != number or own.st_size < at:
-                    return self._all(own.st_ino)
+                    return self._all(b"")
+                own = file.read(_HEAD)
+                if own != head or os.fstat(file.fileno()).st_size < at:
+                    return self._all(own)
                 file.seek(at)
                 new = file.read()
         except FileNotFoundError:
-            self._place, self._last = (0, 0), 0
+            self._place, self._last = (None, 0), 0
             return []
         whole = new[: new.rfind(b"\n") + 1]
-        self._place = (number, at + len(whole))
+        self._place = (head, at + len(whole))
         return self._after(_parsed(whole.decode(errors="replace").splitlines()))
 
-    def _all(self, number: int) -> list[StepFigures]:
+    def _all(self, head: bytes) -> list[StepFigures]:
         """Another file than at the last look: the first look, one that was full, or a run that began from the start."""
         found = list(read_steps(self._folder))
-        if found and found[-1].step < self._last:
+        again = [step.born for step in found if step.step == self._last]
+        if found and (found[-1].step < self._last or (again and again[0] != self._born)):
             self._last = 0
-        self._place = (number, 0)
+        self._place = (head, 0)
         return self._after(found)
 
     def _after(self, steps: Iterable[StepFigures]) -> list[StepFigures]:
         new = []
         for step in steps:
             if step.step > self._last:
-                self._last = step.step
+                self._last, self._born = step.step, step.born
                 new.append(step)
         return new
 

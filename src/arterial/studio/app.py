@@ -49,6 +49,12 @@ _PARQUET: dict[str, Any] = {
     "content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}},
 }
 _MISTAKE: dict[int | str, dict[str, Any]] = {400: {"description": "A mistake, with what to do about it."}}
+_POSTED: dict[int | str, dict[str, Any]] = {
+    **_MISTAKE,
+    413: {"description": "The body is too long.", "content": {"text/plain": {}}},
+    415: {"description": "The body is not JSON.", "content": {"text/plain": {}}},
+}
+_NO_RUN: dict[int | str, dict[str, Any]] = {404: {"description": "No run is shown."}}
 
 
 Rows = Annotated[list[dict[str, Any]], Field(max_length=samples.MOST_ROWS)]
@@ -74,6 +80,10 @@ class Trial(BaseModel):
 
     network: dict[str, Any]
     sources: dict[str, Rows] = {}
+
+
+class Settle(BaseModel):
+    """All that waits: there is nothing to choose."""
 
 
 class Text(BaseModel):
@@ -130,7 +140,7 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
             raise HTTPException(404, "no run is shown here, but a network")
         return subject
 
-    no_run: dict[int | str, dict[str, Any]] = {**_MISTAKE, 404: {"description": "No run is shown."}}
+    of_run, to_run = {**_MISTAKE, **_NO_RUN}, {**_POSTED, **_NO_RUN}
 
     @app.get("/api/subject", responses=_MISTAKE)
     def get_subject() -> SubjectFacts:
@@ -143,12 +153,12 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
         """The network: boxes, arcs, groups, superboxes."""
         return subject.network
 
-    @app.get("/api/status", responses=no_run)
+    @app.get("/api/status", responses=of_run)
     def get_status() -> dict[str, Any]:
         """The status of the run, as `arterial status --json` prints it."""
         return asdict(the_run().look().status)
 
-    @app.get("/api/steps", responses=no_run)
+    @app.get("/api/steps", responses=of_run)
     def get_steps(
         before: Annotated[int | None, Query(ge=0, le=2**53, description="Only steps before this one.")] = None,
         most: Annotated[int, Query(ge=1, le=5000, description="So many at most, the last ones.")] = 1000,
@@ -160,28 +170,28 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
         found = [step for step in steps if before is None or step.step < before]
         return [as_json(step) for step in found[-most:]]
 
-    @app.get("/api/control", responses=no_run)
+    @app.get("/api/control", responses=of_run)
     def get_control() -> dict[str, Any]:
         """The commands in force."""
         return asdict(read_control(the_run().folder))
 
-    @app.post("/api/control", responses=no_run)
+    @app.post("/api/control", responses=to_run)
     def post_control(command: commands.Command) -> dict[str, Any]:
         """Give the run a command, as `arterial control` does; the commands then in force."""
         return commands.give(the_run(), command)
 
-    @app.get("/api/overflow", responses=no_run)
+    @app.get("/api/overflow", responses=of_run)
     def get_overflow() -> Overflowed:
         """What was left out and waits to be settled, and the answers that came late by that."""
         waiting, late = count_overflow(the_run().checkpoint)
         return Overflowed(waiting=waiting, late=late)
 
-    @app.post("/api/settle", responses=no_run)
-    def post_settle() -> Answer:
+    @app.post("/api/settle", responses=to_run)
+    def post_settle(asked: Settle) -> Answer:
         """Settle what waits at once, as `arterial control DIR settle` does; what the run says to that."""
         return ask(the_run().checkpoint, SETTLE, seconds=ANSWER_SECONDS)
 
-    @app.get("/api/decisions", responses=no_run)
+    @app.get("/api/decisions", responses=of_run)
     def get_decisions() -> list[str]:
         """What the run's optimizer changed and why, in words, as `arterial explain --why` says it."""
         return in_words(read_log(the_run().folder))
@@ -197,30 +207,30 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
         found: dict[str, Any] = json.loads(to_json(subject.value))
         return found
 
-    @app.post("/api/sample/test", responses=_MISTAKE)
+    @app.post("/api/sample/test", responses=_POSTED)
     def post_test(sample: Sample) -> Text:
         """Tuples of an arc as a pytest file: with what comes of them, as expected."""
         value = subject.value
         return Text(text=samples.as_test(value, samples.find_arc_of(value, sample.arc), sample.rows))
 
-    @app.post("/api/sample/parquet", responses={**_MISTAKE, 200: _PARQUET}, response_class=Response)
+    @app.post("/api/sample/parquet", responses={**_POSTED, 200: _PARQUET}, response_class=Response)
     def post_parquet(sample: Sample) -> Response:
         """Tuples of an arc as a Parquet file, with the types of its columns."""
         return Response(samples.as_parquet(subject.network, sample.arc, sample.rows), media_type=PARQUET)
 
-    @app.post("/api/sample/trace", responses=_MISTAKE)
+    @app.post("/api/sample/trace", responses=_POSTED)
     def post_trace(sample: Sample) -> Traced:
         """Tuples of an arc through a copy of what is behind it: what each box got and gave."""
         value = subject.value
         part = samples.behind(value, samples.find_arc_of(value, sample.arc))
         return Traced(tuples=samples.as_plain(samples.traced(part, {part.boxes[0].name: sample.rows})))
 
-    @app.post("/api/why", responses=no_run)
+    @app.post("/api/why", responses=to_run)
     def post_why(asked: AskedWhy) -> dict[str, Any]:
         """What caused a row of an output, as `arterial why --json` prints it."""
         return why_in(the_run().checkpoint, asked.output, asked.where or asked.row, seconds=WHY_SECONDS).as_data()
 
-    @app.get("/api/vehicle/why", responses=no_run)
+    @app.get("/api/vehicle/why", responses=of_run)
     def get_vehicle_why(
         vid: Annotated[int, Query(ge=0, le=2**53, description="The vehicle.")],
         time: Annotated[int, Query(ge=0, le=2**31, description="The second of its report.")],
@@ -238,18 +248,18 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
         """The functions of the expression language, for completion."""
         return sorted(FUNCTIONS)
 
-    @app.post("/api/draft/check", responses=_MISTAKE)
+    @app.post("/api/draft/check", responses=_POSTED)
     def post_check(trial: Trial) -> draft.Checked:
         """What fits of a network that is drawn, and what is wrong with the rest."""
         return draft.check(trial.network)
 
-    @app.post("/api/draft/try", responses=_MISTAKE)
+    @app.post("/api/draft/try", responses=_POSTED)
     def post_try(trial: Trial) -> Traced:
         """Run a network that is drawn on tuples of its sources."""
         value = draft.whole_network(trial.network)
         return Traced(tuples=samples.as_plain(samples.traced(value, trial.sources)))
 
-    @app.post("/api/replace", responses=no_run)
+    @app.post("/api/replace", responses=to_run)
     def post_replace(trial: Trial) -> Answer:
         """Let the run go on with a network that is drawn, as `arterial replace` does; what it says to that."""
         return ask(the_run().checkpoint, REPLACE, draft.whole_network(trial.network), {}, ANSWER_SECONDS)

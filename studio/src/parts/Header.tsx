@@ -66,7 +66,7 @@ function RunState({ run }: { run: RunStore }) {
         {connected ? shown : "connection lost"}
         {shown === "idle" ? ` for ${seconds(idle)}` : ""}
       </span>
-      {status.restarts > 0 && <span className="pill warn">{status.restarts === 1 ? "1 restart" : `${status.restarts} restarts`}</span>}
+      {status.restarts > 0 && <span className="pill warn" data-testid="restarts" title="So often another process went on with this run, where the one before had ended">{status.restarts === 1 ? "1 restart" : `${status.restarts} restarts`}</span>}
       {active && (
         <span className="buttons" role="group" aria-label="Steer the run">
           {status.state === "paused" ? (

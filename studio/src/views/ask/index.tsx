@@ -55,7 +55,7 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
             }, 100);
           }
         },
-        error: (mistake) => show({ state: "mistake", error: mistake }),
+        error: (mistake) => show({ state: "not attached", error: mistake }),
         end: () => setAnswer((before) => (before.state === "live" ? { ...before, state: "over" } : before)),
       },
     );

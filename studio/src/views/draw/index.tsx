@@ -1,6 +1,6 @@
 // Drawing: boxes from a palette, typed connections, errors in place, run on a sample, saved as Python or JSON.
 
-import { Background, BackgroundVariant, Controls, Handle, Position, ReactFlow, useStore, type Connection, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import { Background, BackgroundVariant, Controls, Handle, Position, ReactFlow, useStore, useUpdateNodeInternals, type Connection, type Edge, type Node, type NodeProps } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { memo, useEffect, useMemo, useState } from "react";
 import type { ViewProps } from "..";
@@ -174,6 +174,7 @@ function DraftCanvas({ draft, kindOf, checked, changed, chosen, onChoose, onConn
       position: { x: placed.x, y: placed.y },
       width: placed.width,
       height: placed.height,
+      measured: { width: placed.width, height: placed.height }, // else every change would hide the arcs for a frame
       draggable: false,
       ariaLabel: `${box.kind} ${box.name}`,
       data: {
@@ -218,7 +219,10 @@ function DraftCanvas({ draft, kindOf, checked, changed, chosen, onChoose, onConn
   );
 }
 
-function DraftNode({ data }: NodeProps<Node<NodeData>>) {
+function DraftNode({ id, data }: NodeProps<Node<NodeData>>) {
+  const measure = useUpdateNodeInternals();
+  const ports = [...data.inputs, "", ...data.outputs].join();
+  useEffect(() => measure(id), [ports]); // eslint-disable-line
   const far = useStore((store) => store.transform[2] < 0.62);
   const place = (number: number, all: string[]) => ({ top: `${(100 * (number + 1)) / (all.length + 1)}%` });
   return (

@@ -98,6 +98,7 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
         selectable: false,
         width: placed.width,
         height: placed.height,
+        measured: { width: placed.width, height: placed.height }, // else every new figure would hide the arcs for a frame
       };
       if (item.kind === "group" && item.open) {
         const name = item.id.slice("group:".length);
