@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { count, lastSteps, percentile, placeAt, utilityAt, windowOf, worst, type Step } from "./steps";
+import { count, lastSteps, percentile, placeAt, seconds, utilityAt, windowOf, worst, type Step } from "./steps";
 import { joined } from "../run";
 
 const step = (number: number, born: number): Step => ({
@@ -57,5 +57,6 @@ describe("steps that come", () => {
 describe("numbers", () => {
   it("are short", () => {
     expect([count(0), count(3.14159), count(1234), count(45678), count(1.2e7)]).toEqual(["0", "3.1", "1,234", "45.7 k", "12 M"]);
+    expect([seconds(0), seconds(7e-5), seconds(0.0123), seconds(2.34), seconds(150)]).toEqual(["0 ms", "70 µs", "12 ms", "2.3 s", "2.5 min"]);
   });
 });

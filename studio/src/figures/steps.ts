@@ -242,6 +242,7 @@ export function bytes(number: number): string {
 export function seconds(number: number): string {
   if (number >= 90) return `${(number / 60).toFixed(1)} min`;
   if (number >= 1) return `${number.toFixed(number >= 10 ? 0 : 1)} s`;
+  if (number > 0 && number < 5e-4) return `${Math.ceil(number * 1e6)} µs`;
   return `${Math.round(number * 1000)} ms`;
 }
 

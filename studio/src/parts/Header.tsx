@@ -59,11 +59,11 @@ function RunState({ run }: { run: RunStore }) {
       () => setError(null),
       (mistake: Error) => setError(mistake.message),
     );
-  const shown = status.state === "running" && idle > 2 ? "idle" : status.state;
+  const shown = !connected ? "connection lost" : status.state === "running" && idle > 2 ? "idle" : status.state;
   return (
     <>
       <span className={`pill state-${connected ? shown : "failed"}`} role="status" data-testid="state">
-        {connected ? shown : "connection lost"}
+        {shown}
         {shown === "idle" ? ` for ${seconds(idle)}` : ""}
       </span>
       {status.restarts > 0 && <span className="pill warn" data-testid="restarts" title="So often another process went on with this run, where the one before had ended">{status.restarts === 1 ? "1 restart" : `${status.restarts} restarts`}</span>}
