@@ -423,3 +423,18 @@ def _until(true: Any, seconds: float = 20.0) -> None:
     while not true():
         assert time.monotonic() < patience
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "..", "a/b", "a\0b"])
+def test_a_name_in_a_request_is_never_a_path(client: TestClient, name: str) -> None:
+    drawn = json.loads(client.get("/api/drawing").text.replace('"kept', json.dumps(name)[:-1]))
+    for path, body, words in [
+        ("replace", {"network": drawn}, "cannot be named"),
+        ("draft/try", {"network": drawn, "sources": {name: [{"time": 1}]}}, "cannot be named"),
+        ("why", {"output": name, "row": {"time": 1}}, ""),
+        ("sample/trace", {"arc": name, "rows": []}, "no arc"),
+        ("control", {"command": "shed", "arc": name, "share": 0.5}, "no arc"),
+    ]:
+        answer = client.post(f"/api/{path}", json=body)
+        assert answer.status_code == 400, path
+        assert words in answer.json()["detail"], path
