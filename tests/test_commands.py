@@ -13,12 +13,11 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from arterial.cli.main import app
 
@@ -217,17 +216,22 @@ IN_A_CITY = {
 }
 
 
+@pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_the_commands_of_the_pages_about_linear_road(here: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_commands_of_the_pages_about_linear_road(tmp_path: Path) -> None:
+    def arterial(*words: str) -> None:
+        command = [sys.executable, "-m", "arterial", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
     (tmp_path / "carddata.tolls").write_text("1,1,0,10\n1,2,0,20\n2,1,0,0\n")
     run = []
     for page, replaced in IN_A_CITY.items():
         if page == "data.md":  # files of others
-            flat = tmp_path / "flat.csv"
-            assert here("linear-road", "convert", "city", "--out", flat).exit_code == 0
+            arterial("linear-road", "convert", "city", "--out", "flat.csv")
             for name in ("cardatapoints.out0", "walmart.dat"):
-                shutil.copy(flat, tmp_path / name)
+                shutil.copy(tmp_path / "flat.csv", tmp_path / name)
         text = "\n".join([*_commands(ROOT / "docs" / "linear-road" / page), ""])
         for old, new in replaced.items():
             assert old in text, f"{page}: {old}"
@@ -236,8 +240,7 @@ def test_the_commands_of_the_pages_about_linear_road(here: Callable[..., Result]
             if "tcp://" in line or not line.startswith("arterial "):  # a sender is needed; a message that is shown
                 continue
             more = ["--seconds", "60"] if page == "simulate.md" else []
-            done = here(*shlex.split(line)[1:], *more)
-            assert done.exit_code == 0, f"{page}: {line}\n{done.output}"
+            arterial(*shlex.split(line)[1:], *more)
             run.append(line)
     assert len(run) >= 15
 
