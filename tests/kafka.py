@@ -68,8 +68,9 @@ class Broker:
                 password=PASSWORD,
             )
         )  # fmt: skip
+        # It may begin with a minus, as an option does.
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        done = self._run("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties))
+        done = self._run("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(self._properties))
         assert done.returncode == 0, done.stderr
         self.start()
 
