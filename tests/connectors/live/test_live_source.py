@@ -127,6 +127,7 @@ def test_a_stranger_does_not_stop_a_run(right: dict[str, pl.DataFrame]) -> None:
             sender.sendall(ALL + b"#end\n")
             assert run.wait(30)
     same(run, right)
+    assert any("1 of 201 lines were set aside" in notice for notice in run.notices), run.notices
 
 
 def test_strangers_that_say_nothing_make_room(right: dict[str, pl.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,7 +137,7 @@ class LiveSource(SpooledSource):
         account, where = account_of(files[-1]), f"source {self.name!r}"
         said = [f"{where}: {text}" for text in account["notes"]]
         if account["rejected"]:
-            lines = account["total"] + account["cut"]
+            lines = account["total"] + account["cut"] + account["refused"]
             aside = set_aside(account["rejected"], path_of(self.folder) / REJECTS, lines=lines)
             cut = f"; {account['cut']:,} of them had no end" if account["cut"] else ""
             said.append(f"{where}: {aside}{cut}")

@@ -21,7 +21,7 @@ from arterial.errors import DataError
 
 GREETING = b"#from "
 _LONGEST_NAME = 200
-_COUNTS = ("total", "fitting", "rejected", "cut", "late", "ended", "reject bytes")
+_COUNTS = ("total", "fitting", "rejected", "refused", "cut", "late", "ended", "reject bytes")
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,7 @@ class Spooler(Spooling):
         """Set a connection's first line aside, and be done with it."""
         line = connection.reader.place.lines + 1 if connection.reader else 1
         self.set_aside([Reject(line, str(fault), "", connection.name)])
+        self.account["refused"] += 1
         self._drop(connection)
 
     def wants(self, connection: Connection) -> bool:
