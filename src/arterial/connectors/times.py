@@ -112,7 +112,7 @@ def _localized(times: pl.Series, naive: Array, timezone: str | None) -> pl.Serie
 
 
 def _parse_iso(texts: pl.Series) -> tuple[Array, Array]:
-    arrow = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    arrow = texts.rechunk().alias("").to_arrow(compat_level=pl.CompatLevel.oldest())  # no name of Arrow has a zero
     _, offsets, data = arrow.buffers()
     first = arrow.offset
     places = np.frombuffer(offsets, np.int64)[first : first + len(arrow) + 1]

@@ -63,7 +63,7 @@ def _add_file(folder: Path, number: int) -> None:
 def _disturb(process: subprocess.Popen[bytes], folder: Path, chance: random.Random) -> subprocess.Popen[bytes]:
     """Kill everything and start again, kill a process of the run, or let one sleep for a while."""
     below = psutil.Process(process.pid).children(recursive=True)
-    workers = [child for child in below if "python" in child.name() and child.is_running()]
+    workers = [child for child in below if _is_python(child)]
     fault = chance.choice(("all", "all", "worker", "sleep"))
     if fault == "all" or not workers:
         os.killpg(process.pid, signal.SIGKILL)
@@ -82,6 +82,13 @@ def _disturb(process: subprocess.Popen[bytes], folder: Path, chance: random.Rand
     except psutil.NoSuchProcess:
         pass
     return process
+
+
+def _is_python(process: psutil.Process) -> bool:
+    try:
+        return "python" in process.name() and process.is_running()
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _check(out: Path, count: int) -> None:

@@ -48,6 +48,14 @@ class Control:
     history: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By version: the arcs that begin with what a connection point keeps, by its name."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.paused, bool) or any(
+            type(one) is not int for one in (self.steps, self.version, self.stop)
+        ):
+            raise TypeError("expected true or false for paused, and whole numbers for steps, version and stop")
+        if not all(isinstance(one, Mapping) for one in (self.shed, self.hold, self.history)):
+            raise TypeError("expected objects for shed, hold and history")
+
 
 def read_control(folder: Path) -> Control:
     """The commands in force; the default if there are none."""
