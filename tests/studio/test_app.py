@@ -418,7 +418,7 @@ def test_a_network_that_does_not_run_has_no_run() -> None:
         pass
 
 
-def _until(true: Any, seconds: float = 20.0) -> None:
+def _until(true: Any, seconds: float = 90.0) -> None:
     patience = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < patience
