@@ -237,6 +237,8 @@ class Intake:
         ]
         if held:
             put_in_place(path, pl.concat(held).write_parquet)
+        else:
+            remove(path)  # a save that was cut off may have left one, whose rows have gone on since
 
     def _add(self, file: DataFile, *, alone: bool) -> None:
         reader = FileReader.of(file, self.request, follows=self.follow is not None)
