@@ -23,9 +23,11 @@ from arterial.connectors.files import columnar
 from arterial.connectors.files import intake as intake_module
 from arterial.connectors.files.find import data_file
 from arterial.connectors.files.pieces import pieces_in
+from arterial.connectors.files.reader import Request
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.source import Ask, Part, Progress, Span
 from arterial.connectors.uri import source_from
+from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
 from arterial.network.box import Stream
 from arterial.network.keys.slots import of_slot
@@ -415,3 +417,13 @@ def test_the_first_numbers_decide_on_their_unit_however_far_ahead_blocks_are_rea
     assert len(rows) == 60
     assert [time.microsecond for time, _ in late] == [60_000, 61_000, 62_000]  # type: ignore[attr-defined]
     assert any("milliseconds" in notice for notice in source.notices)
+
+
+def test_rows_that_waited_in_a_save_that_was_cut_off_do_not_come_twice(tmp_path: Path) -> None:
+    """Killed when `held-1` was there and `intake.json` was not; then saved with no row that waits, and killed again."""
+    request = Request("in", Schema.of({"time": int, "x": int}), "time", 0, TimeOptions())
+    intake = intake_module.new_intake(tmp_path / "intake", request, None)
+    (tmp_path / "intake" / "held-1.parquet").write_bytes(b"rows that went on meanwhile")
+    intake.save()
+    assert intake_module.load_intake(tmp_path / "intake", request, None) is not None
+    assert not (tmp_path / "intake" / "held-1.parquet").exists()
