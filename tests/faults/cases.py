@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import numpy as np
 import polars as pl
 
 import arterial as art
+from arterial.connectors.files.intake import END_MARKER, NAME
+from arterial.connectors.files.source import FileSource
 from arterial.connectors.live.source import LiveSource
 from arterial.connectors.live.spool import Spool
 from arterial.connectors.live.spooler import Spooler
@@ -22,8 +25,11 @@ from arterial.connectors.source import Ask, Progress, Source
 from arterial.errors import RunError
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.network import NetworkValue
+from arterial.network.schema import Schema
 from arterial.network.state import State
 from arterial.network.train import END, Train
+from arterial.storage.disk import disk
+from arterial.storage.place import make_folder
 from tests.engine.tiny import Add
 from tests.faults.host import Case
 
@@ -92,7 +98,7 @@ def _sinks(folder: Path) -> dict[str, Sink]:
     }
 
 
-WHOLE = Case(_network, lambda: {"rows": MemorySource(_whole_instants())}, _sinks)
+WHOLE = Case(_network, lambda folder: {"rows": MemorySource(_whole_instants())}, _sinks)
 
 
 def _ledger_network() -> NetworkValue:
@@ -103,7 +109,7 @@ def _ledger_network() -> NetworkValue:
 
 LEDGER = Case(
     _ledger_network,
-    lambda: {"rows": MemorySource(_whole_instants())},
+    lambda folder: {"rows": MemorySource(_whole_instants())},
     lambda folder: {"out": FileSink(folder / "out", "csv")},
     same_states=False,
 )
@@ -138,7 +144,7 @@ def _small_network() -> NetworkValue:
 
 SMALL = Case(
     _small_network,
-    lambda: {"rows": MemorySource(_whole_instants())},
+    lambda folder: {"rows": MemorySource(_whole_instants())},
     lambda folder: {"out": GrowingSink.at(folder / "out.csv")},
     shards=1,
 )
@@ -169,7 +175,7 @@ def _replacement(folder: Path) -> tuple[NetworkValue, Mapping[str, Sink]]:
 
 REPLACED = Case(
     _replaced_network,
-    lambda: {"rows": MemorySource(_whole_instants())},
+    lambda folder: {"rows": MemorySource(_whole_instants())},
     lambda folder: {
         "gone": FileSink(folder / "gone", "csv"),
         "sums_out": GrowingSink.at(folder / "sums.csv"),
@@ -224,13 +230,77 @@ def _live_network() -> NetworkValue:
     return net.value
 
 
-def _live_sources() -> dict[str, Source]:
+def _live_sources(folder: Path) -> dict[str, Source]:
     return {"rows": SentLines("-", resend=True, format="csv")}
 
 
 LIVE = Case(
     _live_network,
     _live_sources,
+    lambda folder: {"read": FileSink(folder / "read", "csv"), "sums_out": GrowingSink.at(folder / "sums.jsonl")},
+    same_steps=False,
+)
+
+
+class GrowingFiles(FileSource):
+    """A folder to which files are added that grow: some bytes before each step; after a crash all may be there."""
+
+    def bind(self, name: str, schema: Schema, time: str, folder: Path) -> FileSource:
+        self._grow(again=(folder / "sources" / name / NAME).exists())
+        return super().bind(name, schema, time, folder)
+
+    def plan(self, before: Progress, ask: Ask) -> Progress:
+        while (after := super().plan(before, ask)) == before and self._grow(again=False):
+            pass
+        return after
+
+    def _grow(self, *, again: bool) -> bool:
+        """Whether there was more to write."""
+        folder = Path(self.path)
+        if (folder / END_MARKER).exists():
+            return False
+        if not folder.exists():
+            make_folder(folder)
+            disk().sync(folder.parent)
+        texts = {folder / name: text for name, text in _texts().items()}
+        there = {path: path.stat().st_size if path.exists() else 0 for path in texts}
+        some = 10_000 if again and sum(there.values()) % 2 else 97
+        for path, text in texts.items():
+            if some > 0 and there[path] < len(text):
+                _write(path, text[there[path] : there[path] + some])
+                some -= len(text) - there[path]
+        if all(path.exists() and path.stat().st_size == len(text) for path, text in texts.items()):
+            _write(folder / END_MARKER, b"")
+        return True
+
+
+def _write(path: Path, some: bytes) -> None:
+    """As a writer whose files survive a power cut."""
+    disk().append(path, BytesIO(some))
+    disk().sync(path)
+    disk().sync(path.parent)
+
+
+def _texts() -> dict[str, bytes]:
+    """What the files hold in the end: five instants each, and a line that does not fit."""
+    texts = {}
+    for (number,), rows in tuples().group_by(pl.col("time") // 5, maintain_order=True):
+        lines = ["time,key,value", *(",".join(map(str, row)) for row in rows.iter_rows()), "nonsense"]
+        texts[f"{number}.csv"] = "".join(f"{line}\n" for line in lines).encode()
+    return texts
+
+
+def _followed_network() -> NetworkValue:
+    net = art.Network("followed")
+    rows = net.source("rows", SCHEMA)
+    rows.output("read")
+    rows.group_by("key").tumble("sums", every=4, total="sum(value)", n="count(*)").output("sums_out")
+    return net.value
+
+
+FOLLOWED = Case(
+    _followed_network,
+    lambda folder: {"rows": GrowingFiles(folder / "in", follow=True, idle=0.0)},
     lambda folder: {"read": FileSink(folder / "read", "csv"), "sums_out": GrowingSink.at(folder / "sums.jsonl")},
     same_steps=False,
 )

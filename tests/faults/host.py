@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from arterial.connectors.files import intake
 from arterial.connectors.sink import Sink
 from arterial.connectors.sinks.files import compaction
 from arterial.connectors.source import Source
@@ -57,7 +58,7 @@ class Case:
     """A network with what stands behind it in a folder."""
 
     network: Callable[[], NetworkValue]
-    sources: Callable[[], Mapping[str, Source]]
+    sources: Callable[[Path], Mapping[str, Source]]
     sinks: Callable[[Path], Mapping[str, Sink]]
     same_steps: bool = True
     """Whether a step that is planned again is planned as before; live input may be cut otherwise."""
@@ -167,7 +168,7 @@ class Host:
             try:
                 self.notice = take_up(lock, self.own, None, durable=self.durable)
                 network, sinks = self.case.network(), self.case.sinks(self.folder)
-                ready = make_ready(network, self.case.sources(), sinks, self.own, settings, 2, self._indexes)
+                ready = make_ready(network, self.case.sources(self.folder), sinks, self.own, settings, 2, self._indexes)
                 self.work, self.bound, self.ready = ready.works[-1], ready.sinks, ready
                 self.works = {work.version: work for work in ready.works}
                 self.figures = RunFigures(self.work.plan, self.own, temporary=False)
@@ -392,3 +393,4 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slot_state, "_cache", _Caches())
     monkeypatch.setattr(slot_state, "INLINE_BYTES", 40)
     monkeypatch.setattr(compaction, "MERGED_AT_ONCE", 3)
+    monkeypatch.setattr(intake, "LOOK_SECONDS", 0)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from arterial.connectors.files.intake import Intake
 from arterial.engine.state import chunk_files, slot_state
 from arterial.errors import RunError
 from arterial.storage.disk import using
 from arterial.storage.place import put_in_place
 from tests.faults import cases
-from tests.faults.host import FIRST, LAST, LATE, ONE, Case, Host
-from tests.faults.recording import LOST, POWER_CUTS, Recording, lay_out
+from tests.faults.host import FIRST, LAST, LATE, ONE, Case, Host, Result
+from tests.faults.recording import LOST, POWER_CUTS, Point, Recording, lay_out
 from tests.faults.visit import calm, visit
 
 pytestmark = pytest.mark.usefixtures("workers")
@@ -90,22 +92,87 @@ def test_the_late_rename_would_be_found(tmp_path: Path, monkeypatch: pytest.Monk
 
 def _pairs(folder: Path, most: int | None) -> int:
     """Crash, go on, crash again within three steps, go on to the end; with all points, or so many pairs of a third."""
-    case = cases.SMALL
-    expected, points = calm(case, folder / "calm")
-    pairs = []
+    expected, points = calm(cases.SMALL, folder / "run")
+    shutil.rmtree(folder / "run")
     if most is not None:
         points = random.Random(2).sample(points, len(points) // 3)
-    for first in points:
-        again = folder / "again"
-        lay_out(first.remains(), again)
-        recording = Recording(again)
-        with using(recording):
-            assert not Host(case, again).run().difference(expected, case)
-        pairs += recording.points
-        shutil.rmtree(again)
+    pairs = _second_points(cases.SMALL, expected, points, folder / "run")
     if most is not None:
         pairs = random.Random(1).sample(pairs, most)
-    return visit(case, expected, pairs, folder / "crashed").visited
+    return visit(cases.SMALL, expected, pairs, folder / "run").visited
+
+
+def _second_points(case: Case, expected: Result, points: list[Point], folder: Path) -> list[Point]:
+    """The crash points of runs that go on from others."""
+    second = []
+    for first in points:
+        lay_out(first.remains(), folder)
+        recording = Recording(folder)
+        with using(recording):
+            assert not Host(case, folder).run().difference(expected, case), f"after {first.number} ({first.what})"
+        second += recording.points
+        shutil.rmtree(folder)
+    return second
+
+
+def _in_the_intake(points: list[Point]) -> list[Point]:
+    """Those in which a followed source keeps how far it is."""
+    return [point for point in points if re.search(r"(held|index)-\d|intake\.json", point.what)]
+
+
+def _followed(folder: Path, *, durable: bool = False) -> tuple[Result, list[Point]]:
+    """A calm run over followed files; it is visited where it was, for it names its files by their whole paths."""
+    expected, points = calm(cases.FOLLOWED, folder, durable=durable)
+    assert expected.outputs["read"].height == cases.tuples().height
+    shutil.rmtree(folder)
+    return expected, points
+
+
+@pytest.mark.thorough
+def test_crashes_while_files_are_taken_in(tmp_path: Path) -> None:
+    expected, points = _followed(tmp_path / "run")
+    assert visit(cases.FOLLOWED, expected, _in_the_intake(points), tmp_path / "run").visited > 30
+
+
+@pytest.mark.slow
+def test_every_crash_point_of_followed_files(tmp_path: Path) -> None:
+    expected, points = _followed(tmp_path / "run")
+    assert visit(cases.FOLLOWED, expected, points, tmp_path / "run").visited > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", POWER_CUTS)
+def test_followed_files_survive_a_power_cut(mode: str, tmp_path: Path) -> None:
+    expected, points = _followed(tmp_path / "run", durable=True)
+    points = [point for point in points if not re.search(r" \d\.csv$", point.what)]  # what the files' writer loses
+    assert visit(cases.FOLLOWED, expected, points, tmp_path / "run", mode=mode, durable=True).visited > 50
+
+
+def _followed_pairs(folder: Path) -> int:
+    """Two crashes while the rows of followed files are taken in."""
+    expected, points = _followed(folder)
+    pairs = _in_the_intake(_second_points(cases.FOLLOWED, expected, _in_the_intake(points), folder))
+    return visit(cases.FOLLOWED, expected, pairs, folder).visited
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_every_pair_of_crashes_while_files_are_taken_in(tmp_path: Path) -> None:
+    assert _followed_pairs(tmp_path / "run") > 100
+
+
+@pytest.mark.slow
+def test_rows_that_wait_and_come_twice_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A save that leaves what an earlier one, which was cut off, kept under its name: two crashes show what it does."""
+    save_held = Intake._save_held
+
+    def save(self: Intake, path: Path) -> None:
+        if any(reader.held for reader in self.readers):
+            save_held(self, path)
+
+    monkeypatch.setattr(Intake, "_save_held", save)
+    with pytest.raises(AssertionError, match="output read"):
+        _followed_pairs(tmp_path / "run")
 
 
 @pytest.mark.thorough

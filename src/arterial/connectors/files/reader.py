@@ -181,9 +181,10 @@ class FileReader:
         return int((self._size() - self.place.bytes) * self.place.lines / max(self.place.bytes, 1))
 
     def follow_on(self) -> None:
-        """From now on it may grow, if files of its kind can."""
+        """From now on it may grow, if files of its kind can; what it has now is to be read, also behind the end."""
         if self.file.can_grow and not self.grows:
             self.grows, self.done, self.seen = True, False, self.place.bytes
+        self.size = self._size() if self.grows else 0
 
     def difference(self) -> str | None:
         """How the file differs from what was read of it, in words."""
