@@ -27,7 +27,7 @@ from arterial.network.box import Stream
 from arterial.network.network import NetworkValue
 from arterial.network.train import BEGIN, END
 
-FIRST_TRAIN, GROWTH, TRAIN_SIZE = 20_000, 16, 2_000_000
+FIRST_TRAIN, GROWTH, TRAIN_SIZE = 20_000, 8, 2_000_000
 """About so many tuples of history at a time: few at first, so that the first rows come at once, then more."""
 LOOK_SECONDS = 0.05
 """How often it looks for a new step."""
