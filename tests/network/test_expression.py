@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 
 from arterial.errors import NetworkError
+from arterial.network.expression.chains import longest_or
 from arterial.network.expression.parser import parse, predicate
 from arterial.network.expression.tree import reads
 from arterial.network.expression.vectorised import evaluate
@@ -189,6 +190,7 @@ def test_object_is_a_column_like_any_other() -> None:
     [
         ("(" * 5000 + "x > 1" + ")" * 5000, "nested more than 250 levels deep"),
         (" and ".join(["x > 1"] * 5000), "nested more than 250 levels deep"),
+        ("x = 0" + " or x = 1 and x = 2" * 2500, "nested more than 250 levels deep"),
         ("not " * 5000 + "x > 1", "nested more than 250 levels deep"),
         ("x > " + "9" * 5000, "does not fit into 64 bits"),
         ("x > -" + "9" * 5000, "does not fit into 64 bits"),
@@ -202,6 +204,7 @@ def test_object_is_a_column_like_any_other() -> None:
     ids=[
         "parentheses",
         "ands",
+        "ands and ors",
         "nots",
         "digits",
         "negative digits",
@@ -217,6 +220,29 @@ def test_huge_expressions_are_clear_errors(text: str, said: str) -> None:
     with pytest.raises(NetworkError, match=said) as raised:
         parse(text, Schema.of({"x": "int64"}))
     assert len(str(raised.value)) < 600
+
+
+def test_a_chain_that_is_too_long_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arterial.network.expression.parser._parse", None)
+    with pytest.raises(NetworkError, match="nested more than 250 levels deep"):
+        parse("x = 0" + " or x = 1 and x = 2" * 251, Schema.of({"x": "int64"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("a or b or c", 2),
+        ("a or (b or c or d) or e", 2),
+        ("f(a or b, c or d, e or g)", 1),
+        ("case when a or b then c or d else e or f end or g", 1),
+        ("x = 'a or b or c' or \"p or q or r\" -- or z or z\n or /* or or */ y", 2),
+        ("for or before", 1),
+        ("a) or b) or c", 2),
+        ("x = e'it\\'s or or or' or y", 0),
+    ],
+)
+def test_chains_of_or_are_counted_without_reading(text: str, most: int) -> None:
+    assert longest_or(text) == most
 
 
 def test_a_long_chain_of_conditions_is_read() -> None:

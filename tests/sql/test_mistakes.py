@@ -143,6 +143,8 @@ def test_double_quotes() -> None:
 def test_queries_that_would_take_very_long() -> None:
     said = str(mistake("SELECT x FROM MovingObjects WHERE " + " OR ".join(["x > 1"] * 2000)))
     assert "nested more than 250 levels deep" in said
+    said = str(mistake("SELECT x FROM MovingObjects WHERE x = 0" + " OR x > 1 AND x < 2" * 2500))
+    assert "nested more than 250 levels deep" in said
     said = str(
         mistake("SELECT a.x FROM " + ", ".join(["MovingObjects a", *(f"MovingObjects b{n}" for n in range(200))]))
     )

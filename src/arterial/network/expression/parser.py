@@ -21,6 +21,7 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from arterial.errors import NetworkError
 from arterial.network.expression.binder import MAX_INT, MIN_INT, shortened
+from arterial.network.expression.chains import longest_or
 from arterial.network.expression.numbers import NAMES as OF_NUMBERS
 from arterial.network.expression.numbers import OF_FLOATS, Numbers
 from arterial.network.expression.texts import NAMES as OF_TEXTS
@@ -61,6 +62,8 @@ def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
         raise TooLargeError(
             f"the expression {shortened(text)} has {len(text):,} signs; expected at most {MOST_SIGNS:,}"
         )
+    if longest_or(text) > MOST_LEVELS:
+        raise _too_deep(text)
     try:
         return _parse(text, schema, window)
     except RecursionError:  # raised by sqlglot, before our own count of levels
