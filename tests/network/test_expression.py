@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 
 import pytest
@@ -124,6 +125,14 @@ def test_read_columns_are_known() -> None:
         ("date_trunc('quarter', at)", {"at": NOON}, datetime(2026, 10, 1)),
         ("date_trunc('quarter', at)", {"at": datetime(2024, 3, 31)}, datetime(2024, 1, 1)),
         ("date_trunc('year', at)", {"at": NOON}, datetime(2026, 1, 1)),
+        ("week(at) * 100 + millisecond(at)", {"at": datetime(2027, 1, 1, 0, 0, 2)}, 7300),
+        ("dayname(at) || monthname(at)", {"at": NOON}, "SundayNovember"),
+        ("date_diff('week', timestamp '2024-12-29', timestamp '2024-12-31')", {}, 0),
+        ("date_diff('days', at, at - interval '36 hours')", {"at": NOON}, -1),
+        ("epoch_ms(at) - 1000 * cast(epoch(at) as int64)", {"at": NOON}, 500),
+        ("epoch_ms(1500)", {}, datetime(1970, 1, 1, 0, 0, 1, 500_000)),
+        ("date_diff('day', at, null)", {"at": NOON}, None),
+        ("sinh(-1000)", {}, -math.inf),
         ("date_trunc('day', at)", {"at": datetime(1969, 12, 31, 23)}, datetime(1969, 12, 31)),
         ("strftime(at, '%Y-%m-%d %H:%M:%S.%f %j %a %b %%')", {"at": NOON}, "2026-11-15 12:34:56.500000 319 Sun Nov %"),
         ("s like 'a_c%'", {"s": "abcd"}, True),
@@ -154,6 +163,9 @@ def test_meaning(text: str, values: dict[str, object], result: object) -> None:
         ("soundex(s)", "there is no function 'soundex'"),
         ("hour(x)", "needs a timestamp, got int64; .*to_timestamp"),
         ("date_trunc('hours', at)", "did you mean 'hour'"),
+        ("date_diff('fortnight', at, at)", "date_diff knows microsecond, millisecond, second.*got 'fortnight'"),
+        ("date_diff('day', at)", "datediff needs more values"),
+        ("epoch_ms(1.5)", "epoch_ms needs a timestamp, or milliseconds as an integer, got float64"),
         ("strftime(at, '%Q')", "strftime knows"),
         ("regexp_matches(s, '(')", "cannot use the regular expression"),
         ("regexp_matches(s, '(?=a)')", "cannot use the regular expression .*: look-around, .* is not supported"),
