@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -417,6 +418,32 @@ def test_the_first_numbers_decide_on_their_unit_however_far_ahead_blocks_are_rea
     assert len(rows) == 60
     assert [time.microsecond for time, _ in late] == [60_000, 61_000, 62_000]  # type: ignore[attr-defined]
     assert any("milliseconds" in notice for notice in source.notices)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+def test_a_number_of_another_unit_is_set_aside(name: str, tmp_path: Path) -> None:
+    """Seconds among milliseconds would be in 1970, milliseconds among seconds in the year 58,000."""
+    path = tmp_path / name
+    for unit, numbers, odd, said in (
+        ("ms", [1_772_323_200_000, 1_772_323_201, 1_772_323_202_000], 1_772_323_201, "milliseconds since 1970"),
+        ("s", [1_772_323_200, 1_772_323_201_000, 1_772_323_202], 1_772_323_201_000, "seconds since 1970"),
+    ):
+        frame = pl.DataFrame({"time": numbers, "x": [1, 2, 3]}, schema_overrides={"x": pl.Int32})
+        match path.suffix:
+            case ".csv":
+                frame.write_csv(path)
+            case ".jsonl":
+                frame.write_ndjson(path)
+            case _:
+                frame.write_parquet(path)
+        source = bound(path, tmp_path / unit, STAMPED)
+        rows, late = read_all(source)
+        assert ([x for _, x in rows], late) == ([1, 3], [])
+        kept = (tmp_path / unit / "sources" / "in" / "rejects.jsonl").read_text()
+        assert re.search(rf"time is '?{odd}'?, expected {said}, as most of the first numbers are", kept)
+        if unit == "ms":
+            rows, late = read_all(bound(path, tmp_path / "said", STAMPED, time_unit="ms"))
+            assert [x for _, x in sorted(rows + late)] == [2, 1, 3]
 
 
 def test_rows_that_waited_in_a_save_that_was_cut_off_do_not_come_twice(tmp_path: Path) -> None:

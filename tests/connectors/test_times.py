@@ -92,6 +92,19 @@ def test_units() -> None:
         check_options(None, "Mars", "here")
 
 
+def test_a_number_of_another_unit_is_no_time() -> None:
+    seconds, millis, micros = "1772344800", "1772344800000", "1772344800000000"
+    assert parsed(millis, millis, seconds, "0", "-5") == [
+        SIX, SIX, None, datetime(1970, 1, 1), datetime(1969, 12, 31, 23, 59, 59, 995000),
+    ]  # fmt: skip
+    assert parsed(seconds, seconds, millis, micros) == [SIX, SIX, None, None]
+    assert parsed(micros, micros, seconds, millis) == [SIX, SIX, None, None]
+    # One that is not like the others does not decide.
+    assert unit_of(pl.Series([*["1772344800"] * 10, "9" * 15])) == "s"
+    # Who says the unit gets what he says.
+    assert parsed(millis, seconds, unit="ms") == [SIX, datetime(1970, 1, 21, 12, 19, 4, 800000)]
+
+
 @given(st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)), st.integers(-14 * 60, 14 * 60))
 def test_as_python_reads_it(time: datetime, minutes: int) -> None:
     sign, hours, rest = "-" if minutes < 0 else "+", *divmod(abs(minutes), 60)

@@ -42,6 +42,15 @@ def test_types_and_roles(tmp_path: Path) -> None:
     assert not got.rejects
 
 
+@pytest.mark.parametrize(("factor", "said"), [(1, "seconds"), (1000, "milliseconds")])
+def test_a_time_of_another_unit_is_set_aside(factor: int, said: str, tmp_path: Path) -> None:
+    odd = 1_772_323_201 * (1000 // factor)
+    numbers = [1_772_323_200 * factor, odd, 1_772_323_202 * factor]
+    got = read(tmp_path / "a.csv", "t,x\n" + "".join(f"{number},1\n" for number in numbers))
+    assert got.rows.height == 2
+    assert got.rejects[0].reason == f"t is '{odd}', expected {said} since 1970, as most of the first numbers are"
+
+
 def test_wishes(tmp_path: Path) -> None:
     wishes = Wishes(object="plate", x="east", y="NORTH", time="when")
     got = entry(read(tmp_path / "a.csv", "when,id,plate,east,north,x,t\n1,2,ab,3,4,5,6\n", wishes))

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from arterial.connectors.memory_source import ArrivingSource, MemorySource
-from arterial.connectors.times import FORMATS, parse_times
+from arterial.connectors.times import FORMATS, expected_number, parse_times, unit_of
+from arterial.connectors.values import is_number
 from arterial.errors import DataError, near
 from arterial.network.box import SIGN, Stream
 from arterial.network.schema import Schema, Type
@@ -125,7 +126,9 @@ def _instants(name: str, values: list[Any], where: str) -> list[Any]:
     times = parse_times(pl.Series(texts, dtype=pl.String))
     for number, (value, time) in enumerate(zip(values, times, strict=True)):
         if value is not None and time is None:
-            raise DataError(f"{where}: tuple {number}: {name} is {value!r}, expected a time as {FORMATS}")
+            unit = unit_of(pl.Series(texts, dtype=pl.String)) if is_number(value) else None
+            expected = expected_number(unit) if unit else f"a time as {FORMATS}"
+            raise DataError(f"{where}: tuple {number}: {name} is {value!r}, expected {expected}")
     return times.to_list()
 
 

@@ -160,8 +160,9 @@ def _cut_columnar(file: DataFile, reading: Reading, place: Place) -> Iterator[Cu
 
 
 def _judge_columns(rows: pl.DataFrame, reading: Reading, units: dict[str, str]) -> Judged:
-    values = from_columns(rows, reading.schema, _recognise(rows, reading, units))
-    return _only_fitting(Texts(rows, range(rows.height)), values, reading.schema)
+    options = _recognise(rows, reading, units)
+    values = from_columns(rows, reading.schema, options)
+    return _only_fitting(Texts(rows, range(rows.height)), values, reading.schema, options)
 
 
 def _cut_csv(file: DataFile, reading: Reading, place: Place) -> Iterator[CutBlock]:
@@ -251,18 +252,24 @@ def _numbered(rejects: list[Reject], before: int) -> list[Reject]:
 
 
 def _judge(texts: Texts, reading: Reading, units: dict[str, str], text_of: Callable[[int], str]) -> Judged:
-    values = from_texts(texts.rows, reading.schema, _recognise(texts.rows, reading, units))
-    return _only_fitting(texts, values, reading.schema, text_of)
+    options = _recognise(texts.rows, reading, units)
+    values = from_texts(texts.rows, reading.schema, options)
+    return _only_fitting(texts, values, reading.schema, options, text_of)
 
 
 def _only_fitting(
-    found: Texts, values: pl.DataFrame, schema: Schema, text_of: Callable[[int], str] | None = None
+    found: Texts,
+    values: pl.DataFrame,
+    schema: Schema,
+    options: TimeOptions,
+    text_of: Callable[[int], str] | None = None,
 ) -> Judged:
     """Without the rows of which a value was there and is null now, because it is not of its type."""
     wrong = wrong_values(found.rows, values)
     if not any(wrong[name].any() for name in wrong.columns):
         return values, []
-    fits, unfit = judged(found, wrong, lambda name, value: str(schema[name]), text_of)
+    columns = {column.name: column for column in schema}
+    fits, unfit = judged(found, wrong, lambda name, value: options.expected(columns[name], value), text_of)
     return values.filter(fits), unfit
 
 

@@ -17,7 +17,16 @@ from arterial.connectors.files.find import CSV, PARQUET, data_file
 from arterial.connectors.files.inspection import keys_of
 from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.rejects import Reject
-from arterial.connectors.times import NAMES, parse_times, times_of_numbers, unit_of
+from arterial.connectors.times import (
+    NAMES,
+    SECONDS_FROM,
+    expected_number,
+    of_another_unit,
+    parse_times,
+    times_of_numbers,
+    unit_of,
+)
+from arterial.connectors.values import is_number
 from arterial.errors import DataError
 from arterial.moving.files.event_file import FIELDS, read_events
 from arterial.moving.files.event_table import EVENT_SCHEMA
@@ -144,7 +153,7 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
     if roles["x"] is None or roles["y"] is None:
         roles["x"] = roles["y"] = None
     columns, wrong, notices = [], [], []
-    fractional = False
+    fractional, unit = False, None
     for name in found.columns:
         series = found[name]
         if name == time:
@@ -164,6 +173,8 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
     rows = pl.DataFrame(columns)
 
     def expected(name: str, value: object) -> str:
+        if name == time and is_number(value):
+            return expected_number(unit or "s")
         return "a time" if name == time else "a value" if value is None else "a number in its range"
 
     fits, unfit = judged(texts, pl.DataFrame(wrong), expected)
@@ -202,7 +213,9 @@ def _times(series: pl.Series) -> tuple[pl.Series, bool, str | None]:
         whole = series.cast(pl.Int64, strict=False) if series.dtype.is_integer() else numbers.clear(len(numbers))
     middle = pl.Series([numbers.filter(numbers.is_finite()).median()], dtype=pl.Float64)
     if (unit := unit_of(middle)) not in (None, "s"):
-        return times_of_numbers(numbers, unit, exact=whole), False, unit
+        return times_of_numbers(numbers, unit, exact=whole, recognised=True), False, unit
+    if unit and middle[0] > SECONDS_FROM:
+        numbers = numbers.set(of_another_unit(numbers, unit).fill_null(False), None)
     numbers = numbers.set(~numbers.is_finite().fill_null(True) | (numbers.abs() > 9e12).fill_null(False), None)
     if (whole.is_not_null() | numbers.is_null()).all():
         return whole.set(numbers.is_null(), None), False, None
