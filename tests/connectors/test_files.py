@@ -23,6 +23,7 @@ from arterial.connectors.files import blocks as blocks_module
 from arterial.connectors.files import columnar
 from arterial.connectors.files import intake as intake_module
 from arterial.connectors.files.find import data_file
+from arterial.connectors.files.json_lines import read_objects
 from arterial.connectors.files.pieces import pieces_in
 from arterial.connectors.files.reader import Request
 from arterial.connectors.files.source import FileSource
@@ -444,6 +445,30 @@ def test_a_number_of_another_unit_is_set_aside(name: str, tmp_path: Path) -> Non
         if unit == "ms":
             rows, late = read_all(bound(path, tmp_path / "said", STAMPED, time_unit="ms"))
             assert [x for _, x in sorted(rows + late)] == [2, 1, 3]
+
+
+@pytest.mark.parametrize("more", ['"a"', "NaN", "1e400", '"\\ud83d\\ude00"'])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_of_a_name_that_is_there_twice_the_first_value_counts(more: str, mark: str) -> None:
+    """However the line is read: at once with others, or by itself since it has what JSON has not."""
+    texts, _ = read_objects(f'{mark}{{"x": 1, "x": 2, "more": {more}, "more": 3}}\n'.encode(), ("x", "more"))
+    assert texts.rows["x"].to_list() == ["1"]
+    assert texts.rows["more"].to_list() != ["3"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("[", r"\[ alone; expected one object a line, as jq -c '\.\[\]' makes of an array"),
+        ("},", "}, alone; expected one object a line, as jq -c . makes"),
+        ("null", "null; expected one object a line"),
+        ("true", "true or false; expected"),
+        ('"a"', "a text; expected"),
+    ],
+)
+def test_lines_of_json_that_are_no_objects(line: str, reason: str) -> None:
+    texts, _ = read_objects(line.encode(), ("x",))
+    assert re.fullmatch(f"is not a JSON object: {reason}.*", texts.rejects[0].reason)
 
 
 def test_rows_that_waited_in_a_save_that_was_cut_off_do_not_come_twice(tmp_path: Path) -> None:

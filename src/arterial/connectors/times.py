@@ -37,6 +37,9 @@ _YEAR = 31_536_000
 _FIRST = 1000
 """So many numbers are looked at."""
 
+FIRST_MICROSECOND, LAST_MICROSECOND = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The beginning of the year 1 and the end of 9999: no other times have a text, or are known to Python."""
+
 _BAD, _NAIVE, _WITH_ZONE = 0, 1, 2
 
 
@@ -127,6 +130,36 @@ def check_options(unit: str | None, timezone: str | None, where: str) -> None:
             raise DataError(
                 f"{where}: unknown time zone {timezone!r}; expected a name such as Europe/Berlin or UTC"
             ) from None
+
+
+def within_years(times: pl.Series) -> pl.Series:
+    """Timestamps, null where one is not of the years 1 to 9999."""
+    counts = times.to_physical()
+    low, high = counts.min(), counts.max()
+    if low is None or (low >= FIRST_MICROSECOND and high <= LAST_MICROSECOND):  # type: ignore[operator]
+        return times
+    return times.set(~counts.is_between(FIRST_MICROSECOND, LAST_MICROSECOND).fill_null(True), None)
+
+
+def why_no_time(text: str, timezone: str | None) -> str | None:
+    """What is expected in the place of a text that looks like a time, and is none; None if it does not look like one.
+
+    >>> why_no_time("2026-03-29 02:30", "Europe/Berlin")
+    'a time that Europe/Berlin has: clocks are put forward over this one'
+    """
+    times, kinds = _parse_iso(pl.Series([text]))
+    if kinds[0] == _BAD:
+        return None
+    if not FIRST_MICROSECOND <= times[0] <= LAST_MICROSECOND or kinds[0] == _WITH_ZONE or timezone is None:
+        return "a time of the years 1 to 9999, in UTC"
+    here = (
+        pl.Series(times)
+        .cast(pl.Datetime("us"))
+        .dt.replace_time_zone(timezone, ambiguous="earliest", non_existent="null")
+    )
+    if here.null_count():
+        return f"a time that {timezone} has: clocks are put forward over this one"
+    return "a time of the years 1 to 9999, in UTC"
 
 
 def _localized(times: pl.Series, naive: Array, timezone: str | None) -> pl.Series:

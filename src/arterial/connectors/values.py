@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from arterial.connectors.rejects import Reject
-from arterial.connectors.times import FORMATS, expected_number, parse_times, times_of_numbers
+from arterial.connectors.times import FORMATS, expected_number, parse_times, times_of_numbers, why_no_time, within_years
 from arterial.errors import DataError
 from arterial.network.schema import Field, Schema, Type
 
@@ -43,9 +43,11 @@ class TimeOptions:
     def expected(self, column: Field, value: object) -> str:
         """What should stand in a column instead of a value that does not fit."""
         unit = (self.recognised or {}).get(column.name)
-        if column.type is Type.TIMESTAMP and unit and not self.unit and is_number(value):
-            return f"{expected_number(unit)}; time_unit says otherwise"
-        return str(column.type)
+        if column.type is not Type.TIMESTAMP:
+            return str(column.type)
+        if is_number(value):
+            return f"{expected_number(unit)}; time_unit says otherwise" if unit and not self.unit else "timestamp"
+        return why_no_time(str(value), self.timezone) or "timestamp"
 
 
 def is_number(value: object) -> bool:
@@ -75,7 +77,7 @@ def _from_texts(texts: pl.Series, kind: Type, options: TimeOptions) -> pl.Series
     if texts.dtype != pl.String or kind is Type.STRING:
         return texts
     if kind is Type.TIMESTAMP:
-        return parse_times(texts, timezone=options.timezone, **options.reading(texts.name))
+        return within_years(parse_times(texts, timezone=options.timezone, **options.reading(texts.name)))
     bare = texts.str.strip_chars()
     if kind is Type.BOOL:
         lower = bare.str.to_lowercase()
@@ -85,6 +87,11 @@ def _from_texts(texts: pl.Series, kind: Type, options: TimeOptions) -> pl.Series
 
 
 def _from_column(values: pl.Series, kind: Type, options: TimeOptions) -> pl.Series:
+    found = _as_column(values, kind, options)
+    return within_years(found) if kind is Type.TIMESTAMP else found
+
+
+def _as_column(values: pl.Series, kind: Type, options: TimeOptions) -> pl.Series:
     if kind is Type.TIMESTAMP and values.dtype.is_numeric():
         numbers = values.cast(pl.Float64)
         exact = values if values.dtype.is_integer() else None

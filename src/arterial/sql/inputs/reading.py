@@ -25,6 +25,8 @@ from arterial.connectors.times import (
     parse_times,
     times_of_numbers,
     unit_of,
+    why_no_time,
+    within_years,
 )
 from arterial.connectors.values import is_number
 from arterial.errors import DataError
@@ -158,6 +160,7 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
         series = found[name]
         if name == time:
             column, fractional, unit = _times(series)
+            column = within_years(column) if isinstance(column.dtype, pl.Datetime) else column
             if unit is not None:
                 notices.append(f"{path}: numbers in column {time!r} are read as {NAMES[unit]} since 1970")
         elif name in (roles["x"], roles["y"]):
@@ -175,7 +178,9 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
     def expected(name: str, value: object) -> str:
         if name == time and is_number(value):
             return expected_number(unit or "s")
-        return "a time" if name == time else "a value" if value is None else "a number in its range"
+        if name == time:
+            return why_no_time(str(value), None) or "a time"
+        return "a value" if value is None else "a number in its range"
 
     fits, unfit = judged(texts, pl.DataFrame(wrong), expected)
     rows = rows.filter(fits)
