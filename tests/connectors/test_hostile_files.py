@@ -97,6 +97,14 @@ def test_dates_of_no_year_are_set_aside(times: pa.Array, texts: list[str], tmp_p
     assert source.read(source.begin(), source.plan(source.begin(), Ask(0.0, 100)), Part(0, 1)).height == 1
 
 
+def test_a_zone_that_is_an_offset(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As PyArrow writes it; Polars panics at it unless it is told not to look."""
+    pq.write_table(pa.table({"time": pa.array([5], pa.timestamp("us", "+05:30")), "key": [1]}), tmp_path / "x.parquet")
+    rows, rejects = _read(tmp_path / "x.parquet", TIMES)
+    assert (pl.concat(rows).rows(), rejects) == ([(datetime.datetime(1970, 1, 1, 0, 0, 0, 5), 1)], [])
+    assert "panicked" not in capfd.readouterr().err
+
+
 def test_a_frame_with_a_time_of_no_year(capfd: pytest.CaptureFixture[str]) -> None:
     frame = pa.table({"time": pa.array([0, 2**63 - 1], pa.timestamp("ms")), "key": [1, 2]})
     with pytest.raises(DataError, match="source 'rows': "):

@@ -228,6 +228,8 @@ def _printable(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _time_texts(times: pl.Series) -> pl.Series:
     numbers = times.to_physical().cast(pl.Int64)
+    if times.dtype in (pl.Time, pl.Duration):
+        return numbers.cast(pl.String)
     days = 1 if times.dtype == pl.Date else 86_400 * _A_SECOND.get(getattr(times.dtype, "time_unit", "ns"), 1)
     known = numbers.abs() < 2_000_000 * days
     texts = times.set(~known, None).cast(pl.String)

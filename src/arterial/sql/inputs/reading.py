@@ -18,6 +18,7 @@ from arterial.connectors.files.inspection import keys_of
 from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.rejects import Reject
 from arterial.connectors.times import (
+    FORMATS,
     NAMES,
     SECONDS_FROM,
     expected_number,
@@ -28,7 +29,7 @@ from arterial.connectors.times import (
     why_no_time,
     within_years,
 )
-from arterial.connectors.values import is_number
+from arterial.connectors.values import is_number, wrong_values
 from arterial.errors import DataError
 from arterial.moving.files.event_file import FIELDS, read_events
 from arterial.moving.files.event_table import EVENT_SCHEMA
@@ -137,7 +138,8 @@ def _numbered(rows: pl.DataFrame) -> Texts:
 
 def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) -> Input:
     """The columns as their types, the roles of some of them, and the rows that cannot be used."""
-    found = texts.rows
+    found = texts.rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    texts = replace(texts, rows=found)
     if not found.columns:
         raise DataError(f"{path}: has no columns; expected a line with their names, then rows")
     time = None if table else _role(path, found.columns, wishes.time, TIME_NAMES)
@@ -147,9 +149,9 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
         "y": _role(path, found.columns, wishes.y, Y_NAMES),
     }
     if time is None:
-        columns = [_column(found[name]) for name in found.columns]
-        rows = pl.DataFrame(columns)
-        return Input(TableEntry(_schema_of(rows)), rows, tuple(texts.rejects))
+        rows = pl.DataFrame([_column(found[name]) for name in found.columns])
+        fits, unfit = judged(texts, wrong_values(found, rows), lambda name, value: str(_schema_of(rows)[name]))
+        return Input(TableEntry(_schema_of(rows)), rows.filter(fits), tuple(sorted([*texts.rejects, *unfit])))
     if wishes.rows:
         roles["object"] = None
     if roles["x"] is None or roles["y"] is None:
@@ -159,6 +161,10 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
     for name in found.columns:
         series = found[name]
         if name == time:
+            if not (series.dtype in (pl.String, pl.Date, pl.Null, pl.Datetime) or series.dtype.is_numeric()):
+                raise DataError(
+                    f"{path}: the column {time!r} is {series.dtype} and cannot be the time; expected {FORMATS}"
+                )
             column, fractional, unit = _times(series)
             column = within_years(column) if isinstance(column.dtype, pl.Datetime) else column
             if unit is not None:
@@ -172,6 +178,8 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
             column = _column(series)
         if name == time or name in roles.values():
             wrong.append(column.is_null().alias(name))
+        else:
+            wrong.append((series.is_not_null() & column.is_null()).alias(name))
         columns.append(column.alias(name))
     rows = pl.DataFrame(columns)
 
@@ -267,7 +275,7 @@ def _known(series: pl.Series) -> pl.Series:
         return series.cast(pl.Float64)
     if kind == pl.Date or isinstance(kind, pl.Datetime):
         return _times(series)[0]
-    if kind.is_nested() or kind == pl.Binary:
+    if kind.is_nested() or kind in (pl.Binary, pl.Time, pl.Duration, pl.Object):
         raise DataError(f"the column {series.name!r} is {kind}; expected numbers, texts, bools or times")
     return series.cast(pl.String)
 
