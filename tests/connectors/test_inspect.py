@@ -165,6 +165,17 @@ def test_columns_that_no_type_holds_are_named(tmp_path: Path) -> None:
         inspect_file(path, time="took")
 
 
+def test_nested_values_of_json_are_named(tmp_path: Path) -> None:
+    lines = '{"time": 1, "a": {"b": 2}, "c": [1], "d": 1}\n{"time": 2, "a": null, "d": {}}\n'
+    (tmp_path / "a.jsonl").write_text(lines.replace(', "a": null', ""))
+    found = inspect_file(tmp_path / "a.jsonl")
+    assert found.schema.names == ("time", "d")
+    assert found.left_out == {
+        "a": "an object, which a string holds as JSON",
+        "c": "a list, which a string holds as JSON",
+    }
+
+
 def test_a_file_without_a_time_in_any_row(tmp_path: Path) -> None:
     pl.DataFrame({"time": [None], "x": [1]}, schema={"time": pl.Datetime("us"), "x": pl.Int64}).write_parquet(
         tmp_path / "a.parquet"

@@ -132,7 +132,7 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
     check_options(options.unit, options.timezone, str(path))
     file, *others = find_files(path_of(path), "inspect")
     schema = _schema_of_texts(file, time) if file.is_text else _schema_of_columns(file, time)
-    columns = {} if file.is_text else columns_of(file)
+    columns = _nested_in(file) if file.is_text else {name: str(kind) for name, kind in columns_of(file).items()}
     if time is not None and time in columns and time not in schema:
         raise DataError(
             f"{file.path}: the column {time!r} is {columns[time]} and cannot be the time; expected {FORMATS}"
@@ -146,7 +146,7 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
         )
     found = Inspection(str(path), file.kind, schema, time or _time_column(schema))
     found.read = str(file.path) if others else ""
-    found.left_out = {name: str(kind) for name, kind in columns.items() if name not in schema}
+    found.left_out = {name: kind for name, kind in columns.items() if name not in schema}
     _read(file, found, options)
     return found
 
@@ -290,8 +290,26 @@ def _opened_texts(file: DataFile) -> Iterator[pl.DataFrame]:
 
 
 def keys_of(file: DataFile) -> list[str]:
-    """The names in the first objects of JSON lines, in the order in which they come."""
+    """The names in the first objects of JSON lines, in the order in which they come; not those of nested values."""
+    names, _, is_array = _names_in(file)
+    if not names:
+        hint = ", as jq -c '.[]' makes of an array" if is_array else ""
+        raise DataError(f"{file.path}: has no JSON objects in its first 1,000 lines; expected one a line{hint}")
+    return list(names)
+
+
+def _nested_in(file: DataFile) -> dict[str, str]:
+    """The names in the first objects of JSON lines that only have nested values, and what those are."""
+    if file.kind == CSV:
+        return {}
+    names, nested, _ = _names_in(file)
+    return {name: f"{kind}, which a string holds as JSON" for name, kind in nested.items() if name not in names}
+
+
+def _names_in(file: DataFile) -> tuple[dict[str, None], dict[str, str], bool]:
+    """The names of plain and of nested values in the first objects, and whether the file begins as an array."""
     names: dict[str, None] = {}
+    nested: dict[str, str] = {}
     is_array = False
     with file.open() as stream:
         for number in range(1000):
@@ -302,11 +320,13 @@ def keys_of(file: DataFile) -> list[str]:
             except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
-                names |= dict.fromkeys(n for n, v in value.items() if not isinstance(v, dict | list) and is_text(n))
-    if not names:
-        hint = ", as jq -c '.[]' makes of an array" if is_array else ""
-        raise DataError(f"{file.path}: has no JSON objects in its first 1,000 lines; expected one a line{hint}")
-    return list(names)
+                texts = {name: one for name, one in value.items() if is_text(name)}
+                names |= dict.fromkeys(name for name, one in texts.items() if not isinstance(one, dict | list))
+                nested |= {n: _NESTED[type(v)] for n, v in texts.items() if isinstance(v, dict | list)}
+    return names, nested, is_array
+
+
+_NESTED = {dict: "an object", list: "a list"}
 
 
 def _time_column(schema: Schema) -> str | None:
