@@ -164,3 +164,8 @@ def test_a_very_long_query() -> None:
     assert "there is no column 'z'" in said
     assert len(said) < 1000
     assert said.splitlines()[1].lstrip()[said.splitlines()[2].index("^") - 2 :].startswith("z FROM")
+
+
+@pytest.mark.parametrize("call", ["date_diff('day', x, x)", "date_trunc('day', x)", "extract(hour from x)"])
+def test_the_unit_of_a_time_is_no_column(call: str) -> None:
+    assert "needs a timestamp, got float64" in str(mistake(f"SELECT {call} FROM MovingObjects"))
