@@ -172,7 +172,7 @@ def test_disorder_and_late_rows(tmp_path: Path) -> None:
     assert late == [(None, 3), (4, 5)]
     assert source.notices == (
         "source 'in': 2 tuple(s) are late or have no time, and leave by port 'late'; "
-        "a disorder of '3 s' takes them all in",
+        "a disorder of '3 s' takes all late ones in",
     )
     pl.DataFrame(rows, schema=SCHEMA.polars(), orient="row").write_parquet(tmp_path / "a.parquet")
     assert read_all(bound(tmp_path / "a.parquet", tmp_path / "2", disorder=2)) == (ordered, late)
@@ -419,6 +419,13 @@ def test_the_first_numbers_decide_on_their_unit_however_far_ahead_blocks_are_rea
     assert len(rows) == 60
     assert [time.microsecond for time, _ in late] == [60_000, 61_000, 62_000]  # type: ignore[attr-defined]
     assert any("milliseconds" in notice for notice in source.notices)
+
+
+def test_a_time_that_no_disorder_takes_in_is_not_counted_for_it(tmp_path: Path) -> None:
+    source = bound(write_csv(tmp_path / "a.csv", [(5, 1), (2**63 - 1, 2), (-(2**63), 3), (2, 4)]), tmp_path / "check")
+    rows, late = read_all(source)
+    assert ([x for _, x in rows], [x for _, x in late]) == ([1], [2, 3, 4])
+    assert any("3 tuple(s) are late" in said and "a disorder of '3 s'" in said for said in source.notices)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])

@@ -194,7 +194,7 @@ class Intake:
             said.append(where + set_aside(self.rejected, self._rejects.path, lines=lines))
         if self.late_rows:
             enough = as_duration(self.behind, self.request.schema[self.request.time])
-            hint = f"; a disorder of '{enough}' takes them all in" if self.behind else ""
+            hint = f"; a disorder of '{enough}' takes all late ones in" if self.behind else ""
             said.append(f"{where}{self.late_rows:,} tuple(s) are late or have no time, and leave by port 'late'{hint}")
         return said
 
