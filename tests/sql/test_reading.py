@@ -195,7 +195,10 @@ def test_only_a_header(tmp_path: Path) -> None:
 
 
 def test_no_utf8(tmp_path: Path) -> None:
-    assert read(tmp_path / "a.csv", b"t,id,x,y\n1,\xff,1,2\n").rows.height == 1
+    """Two objects that differ in such bytes must not become one."""
+    got = read(tmp_path / "a.csv", b"t,id,x,y\n1,\xff,1,2\n1,\xfe,1,2\n2,b,1,2\n")
+    assert got.rows["id"].to_list() == ["b"]
+    assert [(reject.line, reject.reason) for reject in got.rejects] == [(2, "is not UTF-8"), (3, "is not UTF-8")]
 
 
 @pytest.mark.parametrize(

@@ -152,8 +152,8 @@ def read_records(
         return None
 
 
-def read_texts(path: Path, *, lossy: bool = False, opened: BinaryIO | None = None) -> Texts:
-    """Read all columns of a file as texts. Bytes that are not UTF-8 are an error or, if `lossy`, become U+FFFD.
+def read_texts(path: Path, *, aside: bool = False, opened: BinaryIO | None = None) -> Texts:
+    """Read all columns of a file as texts. A record that is not UTF-8 is an error or, with `aside`, a reject.
 
     `opened` are its bytes, if they were compressed.
     """
@@ -165,7 +165,11 @@ def read_texts(path: Path, *, lossy: bool = False, opened: BinaryIO | None = Non
             types: dict[str, pl.DataType] = dict.fromkeys(header.names, pl.String())
             line = 2
             for records, bad, _, passed in record_blocks(file, header):
-                rows = read_records(records, header, types, lossy=lossy)
+                rows = read_records(records, header, types)
+                if rows is None and aside:
+                    records, no_text = only_utf8(records)
+                    bad = sorted([*bad, *no_text])
+                    rows = read_records(records, header, types)
                 if rows is None:
                     raise DataError(f"{path}: cannot be read as CSV: bytes that are not UTF-8")
                 parts.append(rows)
@@ -177,6 +181,23 @@ def read_texts(path: Path, *, lossy: bool = False, opened: BinaryIO | None = Non
     if not parts:
         return Texts(pl.DataFrame(schema=types), [])
     return Texts(pl.concat(parts), np.concatenate(numbers), rejects)
+
+
+def only_utf8(records: Records) -> tuple[Records, list[Reject]]:
+    """The records without those that are not UTF-8, and these as rejects."""
+    try:
+        records.data.decode("utf-8")
+        return records, []
+    except UnicodeDecodeError:
+        pass
+    good, rejects = [], []
+    for place in range(len(records.starts)):
+        try:
+            records.data[records.starts[place] : records.ends[place]].decode("utf-8")
+            good.append(place)
+        except UnicodeDecodeError:
+            rejects.append(Reject(int(records.lines[place]), "is not UTF-8", records.text(place)))
+    return records.only(good), rejects
 
 
 def record_blocks(

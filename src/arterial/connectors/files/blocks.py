@@ -16,6 +16,7 @@ from arterial.connectors.csv import (
     Records,
     Texts,
     judged,
+    only_utf8,
     read_header,
     read_records,
     record_blocks,
@@ -190,7 +191,7 @@ def _judge_csv(records: Records, bad: list[Reject], header: Header, reading: Rea
     rows = read_records(records, header, types)
     rejects: list[Reject] = []
     if rows is None:
-        records, rejects = _only_utf8(records)
+        records, rejects = only_utf8(records)
         rows = read_records(records, header, texts)
         assert rows is not None
         # As Polars reads numbers above: what a line becomes must not depend on its neighbours.
@@ -198,23 +199,6 @@ def _judge_csv(records: Records, bad: list[Reject], header: Header, reading: Rea
         rows = rows.with_columns(pl.when(pl.col(numbers).str.strip_chars() != "").then(pl.col(numbers)))
     fits, unfit = _judge(Texts(rows, records.lines), reading, units, records.text)
     return fits, [*bad, *rejects, *unfit]
-
-
-def _only_utf8(records: Records) -> tuple[Records, list[Reject]]:
-    """Leave out the records that are not UTF-8."""
-    try:
-        records.data.decode("utf-8")
-        return records, []
-    except UnicodeDecodeError:
-        pass
-    good, rejects = [], []
-    for place in range(len(records.starts)):
-        try:
-            records.data[records.starts[place] : records.ends[place]].decode("utf-8")
-            good.append(place)
-        except UnicodeDecodeError:
-            rejects.append(Reject(int(records.lines[place]), "is not UTF-8", records.text(place)))
-    return records.only(good), rejects
 
 
 def _cut_json(file: DataFile, reading: Reading, place: Place) -> Iterator[CutBlock]:

@@ -89,7 +89,7 @@ def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space 
             return _from_events(path, space)
         with file.open() as stream:
             if file.kind == CSV:
-                texts = read_texts(path, lossy=True, opened=stream)
+                texts = read_texts(path, aside=True, opened=stream)
             else:
                 texts = read_all(stream, tuple(keys_of(file)))
         return _typed(path, texts, wishes, table, space)
