@@ -135,6 +135,7 @@ def test_read_columns_are_known() -> None:
         ("sinh(-1000)", {}, -math.inf),
         ("date_trunc('day', at)", {"at": datetime(1969, 12, 31, 23)}, datetime(1969, 12, 31)),
         ("strftime(at, '%Y-%m-%d %H:%M:%S.%f %j %a %b %%')", {"at": NOON}, "2026-11-15 12:34:56.500000 319 Sun Nov %"),
+        ("strftime(at, '%Y %%Y %y')", {"at": datetime(7, 1, 2)}, "0007 %Y 07"),
         ("s like 'a_c%'", {"s": "abcd"}, True),
         ("substr(s, 2, 2)", {"s": "Ärger"}, "rg"),
         ("s between 'a' and 'b'", {"s": "b"}, True),
