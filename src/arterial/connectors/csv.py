@@ -228,7 +228,7 @@ def judged(
     bad = wrong.select(pl.any_horizontal(pl.all())).to_series()
     rejects = []
     places = bad.arg_true().to_list()
-    rows = _printable(found.rows[places])
+    rows = printable(found.rows[places])
     for place, values, flags in zip(places, rows.iter_rows(named=True), wrong[places].iter_rows(), strict=True):
         reasons = []
         for name, is_wrong in zip(wrong.columns, flags, strict=True):
@@ -242,7 +242,7 @@ def judged(
     return ~bad, rejects
 
 
-def _printable(rows: pl.DataFrame) -> pl.DataFrame:
+def printable(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with dates and times as texts, or as numbers if they are of no year that a text can have."""
     return rows.with_columns(_time_texts(rows[name]) for name, kind in rows.schema.items() if kind.is_temporal())
 
