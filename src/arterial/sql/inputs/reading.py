@@ -70,6 +70,8 @@ class Input:
     notices: tuple[str, ...] = ()
     fractional: bool = False
     """Whether its times are numbers with fractions of a second, held as timestamps."""
+    unit: str | None = None
+    """The unit of its times that was recognised, if they are numbers since 1970 and not seconds."""
 
 
 def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space = Space.PLANE) -> Input:
@@ -196,7 +198,7 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
         rows = rows.sort(time, maintain_order=True)
         notices.append(f"{path}: the rows were not in the order of {time}, and were put in it")
     entry = StreamEntry(_schema_of(rows), time, roles["object"], roles["x"], roles["y"])
-    return Input(entry, rows, tuple(sorted([*texts.rejects, *unfit])), tuple(notices), fractional)
+    return Input(entry, rows, tuple(sorted([*texts.rejects, *unfit])), tuple(notices), fractional, unit)
 
 
 def _role(path: Path, columns: Sequence[str], wish: str | None, names: tuple[str, ...]) -> str | None:
