@@ -130,6 +130,8 @@ def test_what_is_wrong_with_a_time_that_looks_right() -> None:
     assert why_no_time("0001-01-01", "Europe/Berlin") == "a time of the years 1 to 9999, in UTC"
     assert why_no_time("9999-12-31T23:00-02:00", None) == "a time of the years 1 to 9999, in UTC"
     assert why_no_time("noon", "Europe/Berlin") is None
+    for text in ("2016-12-31T23:59:60Z", "2026-03-01 24:00:00"):
+        assert why_no_time(text, None) == "a time of day from 00:00:00 to 23:59:59"
 
 
 @given(st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)), st.integers(-14 * 60, 14 * 60))

@@ -5,6 +5,7 @@ Every text is judged by itself. The result is UTC in microseconds; what is finer
 
 from __future__ import annotations
 
+import re
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
@@ -39,6 +40,9 @@ _FIRST = 1000
 
 FIRST_MICROSECOND, LAST_MICROSECOND = -62_135_596_800_000_000, 253_402_300_799_999_999
 """The beginning of the year 1 and the end of 9999: no other times have a text, or are known to Python."""
+
+_NO_TIME_OF_DAY = re.compile(r"^\s*\d{4}-\d\d-\d\d[Tt ](24:00|\d\d:\d\d:60)")
+"""Midnight as the end of a day, and leap seconds, which are written where one is inserted."""
 
 _BAD, _NAIVE, _WITH_ZONE = 0, 1, 2
 
@@ -149,7 +153,7 @@ def why_no_time(text: str, timezone: str | None) -> str | None:
     """
     times, kinds = _parse_iso(pl.Series([text]))
     if kinds[0] == _BAD:
-        return None
+        return "a time of day from 00:00:00 to 23:59:59" if _NO_TIME_OF_DAY.search(text) else None
     if not FIRST_MICROSECOND <= times[0] <= LAST_MICROSECOND or kinds[0] == _WITH_ZONE or timezone is None:
         return "a time of the years 1 to 9999, in UTC"
     here = (
