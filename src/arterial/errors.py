@@ -8,11 +8,15 @@ A message says where (network, box, file:line), what was expected, what came, an
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
 class ArterialError(Exception):
-    """The root of all errors that a user can fix."""
+    """The root of all errors that a user can fix; names of thousands of signs are shortened in its message."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(brief(one) if isinstance(one, str) else one for one in arguments))
 
 
 class DataError(ArterialError):
@@ -29,6 +33,26 @@ class NetworkError(ArterialError):
 
 class RunError(ArterialError):
     """A run cannot start or go on: a box failed on a tuple, a checkpoint does not fit, a sink is full."""
+
+
+def brief(message: str) -> str:
+    """A message that may contain names of any length, in a length that can be read.
+
+    >>> len(brief(f"there is no box {'x' * 100_000!r}; the boxes are: a, b"))
+    183
+    """
+    if len(message) <= _LONG_MESSAGE:
+        return message
+    message = _LONG_WORD.sub(lambda word: f"{word[0][:_SHOWN]}…({len(word[0]):,} signs)…{word[0][-10:]}", message)
+    if len(message) <= _LONGEST_MESSAGE:
+        return message
+    half = _LONGEST_MESSAGE // 2
+    return f"{message[:half]} …({len(message) - 2 * half:,} more signs)… {message[-half:]}"
+
+
+_LONG_MESSAGE, _LONGEST_MESSAGE = 2_000, 4_000
+_SHOWN = 120
+_LONG_WORD = re.compile(r"\S{300,}")
 
 
 def plain(text: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -42,3 +43,13 @@ def test_pictures_and_the_plan_of_a_network() -> None:
         assert "\x1b" not in drawn
         assert "\x07" not in drawn
         assert "<img>" not in drawn
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_output_that_cannot_be_written() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "arterial", "--help"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (1, "arterial: [Errno 28] No space left on device\n")

@@ -144,3 +144,17 @@ def test_json_lines_as_they_come() -> None:
         sender.close()
         assert [row for piece in more.pieces() for row in piece.rows()] == [(3, 8, 5), (4, 8, 6)]
         assert [reject.line for reject in more.rejects] == [4]
+
+
+def test_the_first_rows_decide_on_the_unit_of_those_that_come_later() -> None:
+    """Also if the first of these is of another unit, and would let all others be set aside."""
+    out, into = os.pipe()
+    with os.fdopen(out, "rb") as stream, os.fdopen(into, "wb", buffering=0) as sender:
+        sender.write(b"t,x\n1772323200000,1\n1772323200500,2\n")
+        given, more = read_standard_input(stream, Wishes())
+        assert (given.unit, given.rows["x"].to_list()) == ("ms", [1, 2])
+        assert more is not None
+        sender.write(b"1772323201,3\n1772323201500,4\n1772323202000,5\n")
+        sender.close()
+        assert [x for piece in more.pieces() for x in piece["x"]] == [4, 5]
+        assert [reject.line for reject in more.rejects] == [4]

@@ -58,6 +58,8 @@ def _calls(kind: Type, sub):  # type: ignore[no-untyped-def]
             st.builds("sign({})".format, either),
             st.builds("nullif({}, {})".format, integer, integer),
             st.builds("{}({})".format, st.sampled_from(["year", "month", "day", "hour", "dayofweek"]), st.just(_DATE)),
+            st.builds("{}({})".format, st.sampled_from(["week", "millisecond", "epoch_ms"]), st.just(_DATE)),
+            st.builds("date_diff('{}', {}, to_timestamp(7))".format, st.sampled_from(_UNITS), st.just(_DATE)),
             st.builds("cast({} as int64)".format, st.one_of(number, text, truth)),
             st.builds("cast({} as int8)".format, either),
         ]
@@ -86,6 +88,9 @@ def _calls(kind: Type, sub):  # type: ignore[no-untyped-def]
                                 "log2",
                                 "trunc",
                                 "radians",
+                                "sinh",
+                                "cosh",
+                                "tanh",
                             ]
                         ]
                     ),
@@ -108,6 +113,7 @@ def _calls(kind: Type, sub):  # type: ignore[no-untyped-def]
                 st.builds("regexp_extract({}, {})".format, text, st.sampled_from(["'b+'", "'(a)|b', 1", "'.$'"])),
                 st.builds("cast(date_trunc('{}', {}) as string)".format, st.sampled_from(_UNITS), st.just(_DATE)),
                 st.builds("strftime({}, '%Y %j %a')".format, st.just(_DATE)),
+                st.builds("{}({})".format, st.sampled_from(["dayname", "monthname"]), st.just(_DATE)),
                 st.builds("({} || {})".format, text, text),
                 st.builds("substr({}, {}, {})".format, text, st.integers(-4, 3), st.integers(0, 3)),
                 st.builds("replace({}, 'a', 'bb')".format, text),

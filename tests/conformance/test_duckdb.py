@@ -123,3 +123,27 @@ def test_every_row_of_the_page_is_compared() -> None:
 )  # fmt: skip
 def test_what_agrees(text: str) -> None:
     assert ours(text) == theirs(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "epoch_ms({})", "epoch_ms(epoch_ms({}))", "week({})", "weekofyear({})", "millisecond({})", "microsecond({})",
+        "date_part('week', {})", "extract(millisecond from {})", "dayname({})", "monthname({})",
+        *[f"date_diff('{unit}', timestamp '2024-12-29 23:59:59.9996', {{}})" for unit in (
+            "microsecond", "ms", "seconds", "minute", "hr", "days", "week", "months", "quarter", "yr")],
+    ],
+)  # fmt: skip
+def test_times_that_agree(text: str) -> None:
+    """Borders of years and weeks, before 1970 too."""
+    for year in (1899, 1969, 1970, 2000, 2020, 2024, 2026, 2027):
+        for day in ("01-01 00:00:00", "01-04 12:30:59.9995", "12-28 23:59:59.999999", "12-31 23:59:59.0005"):
+            one = text.format(f"timestamp '{year}-{day}'")
+            assert ours(one) == theirs(one), one
+
+
+@pytest.mark.parametrize("name", ["sinh", "cosh", "tanh"])
+def test_hyperbolic_functions(name: str) -> None:
+    for value in ("f", "i", "-f * 400", "f * 400", "cast('inf' as float64)", "z"):
+        got, right = ours(f"{name}({value})"), theirs(f"{name}({value})")
+        assert got == pytest.approx(right, rel=1e-15), value

@@ -18,7 +18,7 @@ from arterial.errors import DataError
 
 def texts(tmp_path: Path, text: str | bytes) -> blocks.Texts:
     (tmp_path / "a.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_texts(tmp_path / "a.csv", lossy=True)
+    return read_texts(tmp_path / "a.csv", aside=True)
 
 
 def test_rows_with_the_numbers_of_their_lines(tmp_path: Path) -> None:
@@ -54,10 +54,16 @@ def test_refusals(tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes(b"n,name\n1,caf\xe9\n")
+    (tmp_path / "a.csv").write_bytes(b"n,name\n1\n2,caf\xe9\n3,caf\xc3\xa9\n4,caf\xe8\n")
     with pytest.raises(DataError, match="cannot be read as CSV"):
         read_texts(tmp_path / "a.csv")
-    assert read_texts(tmp_path / "a.csv", lossy=True).rows.rows() == [("1", "caf\ufffd")]
+    found = read_texts(tmp_path / "a.csv", aside=True)
+    assert (found.rows.rows(), list(found.lines)) == ([("3", "caf\u00e9")], [4])
+    assert [(reject.line, reject.reason) for reject in found.rejects] == [
+        (2, "1 field(s), expected 2"),
+        (3, "is not UTF-8"),
+        (5, "is not UTF-8"),
+    ]
 
 
 FIELD = st.text(st.sampled_from('ab,"\n\r 1'), max_size=5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -22,6 +23,7 @@ from arterial.connectors.files import blocks as blocks_module
 from arterial.connectors.files import columnar
 from arterial.connectors.files import intake as intake_module
 from arterial.connectors.files.find import data_file
+from arterial.connectors.files.json_lines import read_objects
 from arterial.connectors.files.pieces import pieces_in
 from arterial.connectors.files.reader import Request
 from arterial.connectors.files.source import FileSource
@@ -170,7 +172,7 @@ def test_disorder_and_late_rows(tmp_path: Path) -> None:
     assert late == [(None, 3), (4, 5)]
     assert source.notices == (
         "source 'in': 2 tuple(s) are late or have no time, and leave by port 'late'; "
-        "a disorder of '3 s' takes them all in",
+        "a disorder of '3 s' takes all late ones in",
     )
     pl.DataFrame(rows, schema=SCHEMA.polars(), orient="row").write_parquet(tmp_path / "a.parquet")
     assert read_all(bound(tmp_path / "a.parquet", tmp_path / "2", disorder=2)) == (ordered, late)
@@ -417,6 +419,63 @@ def test_the_first_numbers_decide_on_their_unit_however_far_ahead_blocks_are_rea
     assert len(rows) == 60
     assert [time.microsecond for time, _ in late] == [60_000, 61_000, 62_000]  # type: ignore[attr-defined]
     assert any("milliseconds" in notice for notice in source.notices)
+
+
+def test_a_time_that_no_disorder_takes_in_is_not_counted_for_it(tmp_path: Path) -> None:
+    source = bound(write_csv(tmp_path / "a.csv", [(5, 1), (2**63 - 1, 2), (-(2**63), 3), (2, 4)]), tmp_path / "check")
+    rows, late = read_all(source)
+    assert ([x for _, x in rows], [x for _, x in late]) == ([1], [2, 3, 4])
+    assert any("3 tuple(s) are late" in said and "a disorder of '3 s'" in said for said in source.notices)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+def test_a_number_of_another_unit_is_set_aside(name: str, tmp_path: Path) -> None:
+    """Seconds among milliseconds would be in 1970, milliseconds among seconds in the year 58,000."""
+    path = tmp_path / name
+    for unit, numbers, odd, said in (
+        ("ms", [1_772_323_200_000, 1_772_323_201, 1_772_323_202_000], 1_772_323_201, "milliseconds since 1970"),
+        ("s", [1_772_323_200, 1_772_323_201_000, 1_772_323_202], 1_772_323_201_000, "seconds since 1970"),
+    ):
+        frame = pl.DataFrame({"time": numbers, "x": [1, 2, 3]}, schema_overrides={"x": pl.Int32})
+        match path.suffix:
+            case ".csv":
+                frame.write_csv(path)
+            case ".jsonl":
+                frame.write_ndjson(path)
+            case _:
+                frame.write_parquet(path)
+        source = bound(path, tmp_path / unit, STAMPED)
+        rows, late = read_all(source)
+        assert ([x for _, x in rows], late) == ([1, 3], [])
+        kept = (tmp_path / unit / "sources" / "in" / "rejects.jsonl").read_text()
+        assert re.search(rf"time is '?{odd}'?, expected {said}, as most of the first numbers are", kept)
+        if unit == "ms":
+            rows, late = read_all(bound(path, tmp_path / "said", STAMPED, time_unit="ms"))
+            assert [x for _, x in sorted(rows + late)] == [2, 1, 3]
+
+
+@pytest.mark.parametrize("more", ['"a"', "NaN", "1e400", '"\\ud83d\\ude00"'])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_of_a_name_that_is_there_twice_the_first_value_counts(more: str, mark: str) -> None:
+    """However the line is read: at once with others, or by itself since it has what JSON has not."""
+    texts, _ = read_objects(f'{mark}{{"x": 1, "x": 2, "more": {more}, "more": 3}}\n'.encode(), ("x", "more"))
+    assert texts.rows["x"].to_list() == ["1"]
+    assert texts.rows["more"].to_list() != ["3"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("[", r"\[ alone; expected one object a line, as jq -c '\.\[\]' makes of an array"),
+        ("},", "}, alone; expected one object a line, as jq -c . makes"),
+        ("null", "null; expected one object a line"),
+        ("true", "true or false; expected"),
+        ('"a"', "a text; expected"),
+    ],
+)
+def test_lines_of_json_that_are_no_objects(line: str, reason: str) -> None:
+    texts, _ = read_objects(line.encode(), ("x",))
+    assert re.fullmatch(f"is not a JSON object: {reason}.*", texts.rejects[0].reason)
 
 
 def test_rows_that_waited_in_a_save_that_was_cut_off_do_not_come_twice(tmp_path: Path) -> None:

@@ -79,6 +79,10 @@ def test_one_long_text_among_short_ones_is_read(tmp_path: Path, monkeypatch: pyt
     [
         (pa.array([-(2**31), 0, 2**31 - 1], pa.date32()), ["-2147483648,1", "2147483647,3"]),
         (
+            pa.array([-62_135_596_800_000_001, 0, 253_402_300_800_000_000], pa.timestamp("us")),
+            ["0000-12-31 23:59:59.999999,1", "253402300800000000,3"],
+        ),
+        (
             pa.array([-(2**63) + 1, 0, 2**63 - 1], pa.timestamp("ms")),
             ["-9223372036854775807,1", "9223372036854775807,3"],
         ),
@@ -91,6 +95,14 @@ def test_dates_of_no_year_are_set_aside(times: pa.Array, texts: list[str], tmp_p
     assert [reject.text for reject in rejects] == texts
     source = FileSource(tmp_path / "x.parquet").bind("rows", TIMES, "time", tmp_path)
     assert source.read(source.begin(), source.plan(source.begin(), Ask(0.0, 100)), Part(0, 1)).height == 1
+
+
+def test_a_zone_that_is_an_offset(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As PyArrow writes it; Polars panics at it unless it is told not to look."""
+    pq.write_table(pa.table({"time": pa.array([5], pa.timestamp("us", "+05:30")), "key": [1]}), tmp_path / "x.parquet")
+    rows, rejects = _read(tmp_path / "x.parquet", TIMES)
+    assert (pl.concat(rows).rows(), rejects) == ([(datetime.datetime(1970, 1, 1, 0, 0, 0, 5), 1)], [])
+    assert "panicked" not in capfd.readouterr().err
 
 
 def test_a_frame_with_a_time_of_no_year(capfd: pytest.CaptureFixture[str]) -> None:

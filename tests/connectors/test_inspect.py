@@ -152,3 +152,32 @@ def test_a_time_that_is_chosen(suffix: str, tmp_path: Path) -> None:
             DataError, match=f"the column '{name}' is .* and cannot be the time; expected integers or times as"
         ):
             inspect_file(path, time=name)
+
+
+def test_columns_that_no_type_holds_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    frame = {"time": [1, 2], "tags": [["a"], []], "took": pl.Series([1, 2]).cast(pl.Duration("us"))}
+    pl.DataFrame(frame).write_parquet(path)
+    found = inspect_file(path)
+    assert found.left_out == {"tags": "List(String)", "took": "Duration(time_unit='us')"}
+    assert any("tags" in line and "left out: it is List(String)" in line for line in found.lines())
+    with pytest.raises(DataError, match=r"the column 'took' is Duration.* and cannot be the time"):
+        inspect_file(path, time="took")
+
+
+def test_nested_values_of_json_are_named(tmp_path: Path) -> None:
+    lines = '{"time": 1, "a": {"b": 2}, "c": [1], "d": 1}\n{"time": 2, "a": null, "d": {}}\n'
+    (tmp_path / "a.jsonl").write_text(lines.replace(', "a": null', ""))
+    found = inspect_file(tmp_path / "a.jsonl")
+    assert found.schema.names == ("time", "d")
+    assert found.left_out == {
+        "a": "an object, which a string holds as JSON",
+        "c": "a list, which a string holds as JSON",
+    }
+
+
+def test_a_file_without_a_time_in_any_row(tmp_path: Path) -> None:
+    pl.DataFrame({"time": [None], "x": [1]}, schema={"time": pl.Datetime("us"), "x": pl.Int64}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    assert "time: no row has one" in inspect_file(tmp_path / "a.parquet").lines()

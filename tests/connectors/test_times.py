@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arterial.connectors.times import check_options, parse_times, times_of_numbers, unit_of
+from arterial.connectors.frames import frame_from
+from arterial.connectors.times import check_options, parse_times, times_of_numbers, unit_of, why_no_time
+from arterial.connectors.values import TimeOptions, from_columns, from_texts
 from arterial.errors import DataError
+from arterial.network.schema import Schema
 
 SIX = datetime(2026, 3, 1, 6)
 
@@ -90,6 +93,45 @@ def test_units() -> None:
         check_options("min", None, "here")
     with pytest.raises(DataError, match="unknown time zone 'Mars'"):
         check_options(None, "Mars", "here")
+
+
+def test_a_number_of_another_unit_is_no_time() -> None:
+    seconds, millis, micros = "1772344800", "1772344800000", "1772344800000000"
+    assert parsed(millis, millis, seconds, "0", "-5") == [
+        SIX, SIX, None, datetime(1970, 1, 1), datetime(1969, 12, 31, 23, 59, 59, 995000),
+    ]  # fmt: skip
+    assert parsed(seconds, seconds, millis, micros) == [SIX, SIX, None, None]
+    assert parsed(micros, micros, seconds, millis) == [SIX, SIX, None, None]
+    # One that is not like the others does not decide.
+    assert unit_of(pl.Series([*["1772344800"] * 10, "9" * 15])) == "s"
+    # Who says the unit gets what he says.
+    assert parsed(millis, seconds, unit="ms") == [SIX, datetime(1970, 1, 21, 12, 19, 4, 800000)]
+
+
+def test_times_of_no_year_are_none() -> None:
+    """UTC of the first and last hours may be of a year that no text has, and that Python does not know."""
+    options, column = TimeOptions(), Schema.of({"time": "timestamp"})
+    texts = ["0001-01-01T00:00+01:00", "0001-01-01T00:00Z", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59-01:00"]
+    values = from_texts(pl.DataFrame({"time": texts}), column, options)["time"]
+    assert values.to_list() == [None, datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999), None]
+    for unit, number in (("us", 253_402_300_800_000_000), ("us", -62_135_596_800_000_001), ("ms", 2**53)):
+        given = pl.DataFrame({"time": pl.Series([0, number]).cast(pl.Datetime(unit))})  # type: ignore[arg-type]
+        assert from_columns(given, column, options)["time"].to_list() == [datetime(1970, 1, 1), None]
+    assert from_columns(pl.DataFrame({"time": [2**53]}), column, TimeOptions(unit="s"))["time"].to_list() == [None]
+    for where in ([{"time": texts[3]}], given):
+        with pytest.raises(DataError, match=r"years 1 to 9999|expected a time"):
+            frame_from(where, column, "here")
+
+
+def test_what_is_wrong_with_a_time_that_looks_right() -> None:
+    assert why_no_time("2026-03-29 02:30", "Europe/Berlin") == (
+        "a time that Europe/Berlin has: clocks are put forward over this one"
+    )
+    assert why_no_time("0001-01-01", "Europe/Berlin") == "a time of the years 1 to 9999, in UTC"
+    assert why_no_time("9999-12-31T23:00-02:00", None) == "a time of the years 1 to 9999, in UTC"
+    assert why_no_time("noon", "Europe/Berlin") is None
+    for text in ("2016-12-31T23:59:60Z", "2026-03-01 24:00:00"):
+        assert why_no_time(text, None) == "a time of day from 00:00:00 to 23:59:59"
 
 
 @given(st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)), st.integers(-14 * 60, 14 * 60))

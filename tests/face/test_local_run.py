@@ -161,6 +161,11 @@ def test_tuples_are_set_aside_and_kept(temporary: Path) -> None:
         (lambda n: art.run(n, reports=FRAME, alerts=print, local=True), "a FrameSink needs Spark"),
         (lambda n: art.run(n, reports=FRAME, alerts=3, local=True), "got a int; expected the path"),
         (lambda n: art.run(n, reports=FRAME, alerts="gs://b/x", local=True), "unknown scheme 'gs'; expected file://"),
+        (
+            lambda n: art.run(n, reports=FRAME, alerts="", local=True),
+            "output 'alerts': its place is empty; expected a path",
+        ),
+        (lambda n: art.run(n, reports="?follow", local=True), "source 'reports': its place is empty; expected a path"),
         (lambda n: art.run(n, reports=FRAME, checkpoint="x", local=True), "a local run keeps no checkpoint"),
         (lambda n: art.run(n, reports=FRAME, local=True, settings=art.Settings(policy="hope")), "policy is 'hope'"),
     ],

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from arterial.engine.run.checkpoint import rescale
 from arterial.engine.run.checkpoint.manifest import kept_shards
 from arterial.errors import RunError
 from arterial.storage.disk import using
@@ -72,6 +74,25 @@ def test_every_crash_point_of_it(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_every_power_cut_in_it(tmp_path: Path) -> None:
     visit_all(tmp_path, every=1, cuts=POWER_CUTS)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("ready", [True, False])
+def test_one_that_an_older_version_left_half_done(ready: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It kept the new chunks in the draft. With the marker it is finished, without it nothing has changed."""
+    expected, _ = calm(cases.WHOLE, tmp_path / "calm", keep=False)
+    go(cases.WHOLE, tmp_path / "run", 2, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(rescale, "finish_rescaling", Mock(side_effect=InterruptedError))
+        with pytest.raises(InterruptedError):
+            go(cases.WHOLE, tmp_path / "run", 3, 1)
+    folder = tmp_path / "run" / "checkpoint" / "arterial"
+    (folder / rescale.NEW_CHUNKS).rename(folder / rescale.RESCALED / "chunks")
+    if not ready:
+        (folder / rescale.RESCALED / rescale.READY).unlink()
+    other = with_shards(cases.WHOLE, 3)
+    assert not Host(other, tmp_path / "run").run().difference(expected, other)
+    assert not (folder / rescale.RESCALED).exists()
 
 
 def test_a_step_that_was_not_finished_is_refused(tmp_path: Path) -> None:

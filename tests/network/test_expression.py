@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 
 import pytest
 
 from arterial.errors import NetworkError
+from arterial.network.expression.chains import longest_or
 from arterial.network.expression.parser import parse, predicate
 from arterial.network.expression.tree import reads
 from arterial.network.expression.vectorised import evaluate
@@ -123,8 +125,17 @@ def test_read_columns_are_known() -> None:
         ("date_trunc('quarter', at)", {"at": NOON}, datetime(2026, 10, 1)),
         ("date_trunc('quarter', at)", {"at": datetime(2024, 3, 31)}, datetime(2024, 1, 1)),
         ("date_trunc('year', at)", {"at": NOON}, datetime(2026, 1, 1)),
+        ("week(at) * 100 + millisecond(at)", {"at": datetime(2027, 1, 1, 0, 0, 2)}, 7300),
+        ("dayname(at) || monthname(at)", {"at": NOON}, "SundayNovember"),
+        ("date_diff('week', timestamp '2024-12-29', timestamp '2024-12-31')", {}, 0),
+        ("date_diff('days', at, at - interval '36 hours')", {"at": NOON}, -1),
+        ("epoch_ms(at) - 1000 * cast(epoch(at) as int64)", {"at": NOON}, 500),
+        ("epoch_ms(1500)", {}, datetime(1970, 1, 1, 0, 0, 1, 500_000)),
+        ("date_diff('day', at, null)", {"at": NOON}, None),
+        ("sinh(-1000)", {}, -math.inf),
         ("date_trunc('day', at)", {"at": datetime(1969, 12, 31, 23)}, datetime(1969, 12, 31)),
         ("strftime(at, '%Y-%m-%d %H:%M:%S.%f %j %a %b %%')", {"at": NOON}, "2026-11-15 12:34:56.500000 319 Sun Nov %"),
+        ("strftime(at, '%Y %%Y %y')", {"at": datetime(7, 1, 2)}, "0007 %Y 07"),
         ("s like 'a_c%'", {"s": "abcd"}, True),
         ("substr(s, 2, 2)", {"s": "Ärger"}, "rg"),
         ("s between 'a' and 'b'", {"s": "b"}, True),
@@ -153,6 +164,9 @@ def test_meaning(text: str, values: dict[str, object], result: object) -> None:
         ("soundex(s)", "there is no function 'soundex'"),
         ("hour(x)", "needs a timestamp, got int64; .*to_timestamp"),
         ("date_trunc('hours', at)", "did you mean 'hour'"),
+        ("date_diff('fortnight', at, at)", "date_diff knows microsecond, millisecond, second.*got 'fortnight'"),
+        ("date_diff('day', at)", "datediff needs more values"),
+        ("epoch_ms(1.5)", "epoch_ms needs a timestamp, or milliseconds as an integer, got float64"),
         ("strftime(at, '%Q')", "strftime knows"),
         ("regexp_matches(s, '(')", "cannot use the regular expression"),
         ("regexp_matches(s, '(?=a)')", "cannot use the regular expression .*: look-around, .* is not supported"),
@@ -189,6 +203,7 @@ def test_object_is_a_column_like_any_other() -> None:
     [
         ("(" * 5000 + "x > 1" + ")" * 5000, "nested more than 250 levels deep"),
         (" and ".join(["x > 1"] * 5000), "nested more than 250 levels deep"),
+        ("x = 0" + " or x = 1 and x = 2" * 2500, "nested more than 250 levels deep"),
         ("not " * 5000 + "x > 1", "nested more than 250 levels deep"),
         ("x > " + "9" * 5000, "does not fit into 64 bits"),
         ("x > -" + "9" * 5000, "does not fit into 64 bits"),
@@ -202,6 +217,7 @@ def test_object_is_a_column_like_any_other() -> None:
     ids=[
         "parentheses",
         "ands",
+        "ands and ors",
         "nots",
         "digits",
         "negative digits",
@@ -217,6 +233,29 @@ def test_huge_expressions_are_clear_errors(text: str, said: str) -> None:
     with pytest.raises(NetworkError, match=said) as raised:
         parse(text, Schema.of({"x": "int64"}))
     assert len(str(raised.value)) < 600
+
+
+def test_a_chain_that_is_too_long_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arterial.network.expression.parser._parse", None)
+    with pytest.raises(NetworkError, match="nested more than 250 levels deep"):
+        parse("x = 0" + " or x = 1 and x = 2" * 251, Schema.of({"x": "int64"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("a or b or c", 2),
+        ("a or (b or c or d) or e", 2),
+        ("f(a or b, c or d, e or g)", 1),
+        ("case when a or b then c or d else e or f end or g", 1),
+        ("x = 'a or b or c' or \"p or q or r\" -- or z or z\n or /* or or */ y", 2),
+        ("for or before", 1),
+        ("a) or b) or c", 2),
+        ("x = e'it\\'s or or or' or y", 0),
+    ],
+)
+def test_chains_of_or_are_counted_without_reading(text: str, most: int) -> None:
+    assert longest_or(text) == most
 
 
 def test_a_long_chain_of_conditions_is_read() -> None:

@@ -86,6 +86,16 @@ def test_what_cannot_be_read(change, message: str) -> None:  # type: ignore[no-u
         from_json(json.dumps(data), [__name__])
 
 
+@pytest.mark.parametrize("name", ["n" * 100_000, "n m " * 25_000, "n'\n" * 33_000])
+def test_a_long_name_is_shortened_in_messages(name: str) -> None:
+    for change in ({"kind": name}, {"name": name}, {name: 1}):
+        data = json.loads(network().to_json())
+        data["boxes"][1].update(change)
+        with pytest.raises(NetworkError, match=r"signs\)…") as raised:
+            from_json(json.dumps(data), [__name__])
+        assert len(str(raised.value)) < 4_100
+
+
 @pytest.mark.parametrize(
     "place", ["os:system", "antigravity:fly", "arterial.storage.place:remove", "tests.network.no:f"]
 )

@@ -143,6 +143,8 @@ def test_double_quotes() -> None:
 def test_queries_that_would_take_very_long() -> None:
     said = str(mistake("SELECT x FROM MovingObjects WHERE " + " OR ".join(["x > 1"] * 2000)))
     assert "nested more than 250 levels deep" in said
+    said = str(mistake("SELECT x FROM MovingObjects WHERE x = 0" + " OR x > 1 AND x < 2" * 2500))
+    assert "nested more than 250 levels deep" in said
     said = str(
         mistake("SELECT a.x FROM " + ", ".join(["MovingObjects a", *(f"MovingObjects b{n}" for n in range(200))]))
     )
@@ -162,3 +164,8 @@ def test_a_very_long_query() -> None:
     assert "there is no column 'z'" in said
     assert len(said) < 1000
     assert said.splitlines()[1].lstrip()[said.splitlines()[2].index("^") - 2 :].startswith("z FROM")
+
+
+@pytest.mark.parametrize("call", ["date_diff('day', x, x)", "date_trunc('day', x)", "extract(hour from x)"])
+def test_the_unit_of_a_time_is_no_column(call: str) -> None:
+    assert "needs a timestamp, got float64" in str(mistake(f"SELECT {call} FROM MovingObjects"))

@@ -42,6 +42,44 @@ def test_types_and_roles(tmp_path: Path) -> None:
     assert not got.rejects
 
 
+@pytest.mark.parametrize(("factor", "said"), [(1, "seconds"), (1000, "milliseconds")])
+def test_a_time_of_another_unit_is_set_aside(factor: int, said: str, tmp_path: Path) -> None:
+    odd = 1_772_323_201 * (1000 // factor)
+    numbers = [1_772_323_200 * factor, odd, 1_772_323_202 * factor]
+    got = read(tmp_path / "a.csv", "t,x\n" + "".join(f"{number},1\n" for number in numbers))
+    assert got.rows.height == 2
+    assert got.rejects[0].reason == f"t is '{odd}', expected {said} since 1970, as most of the first numbers are"
+
+
+def test_types_of_parquet_that_are_no_times(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    for kind in (pl.Time, pl.Duration("us"), pl.Boolean):
+        pl.DataFrame({"time": pl.Series([1, 0]).cast(kind), "x": [1, 2]}).write_parquet(path)
+        with pytest.raises(DataError, match=r"the column 'time' is .* and cannot be the time"):
+            read_input(path, Wishes(), space=Space.PLANE)
+    pl.DataFrame({"time": [1], "x": pl.Series([1]).cast(pl.Duration("us"))}).write_parquet(path)
+    with pytest.raises(DataError, match=r"the column 'x' is Duration.*expected numbers, texts, bools or times"):
+        read_input(path, Wishes(), space=Space.PLANE)
+
+
+def test_texts_of_a_dictionary_are_read_as_texts(tmp_path: Path) -> None:
+    """Not as their places in it."""
+    path = tmp_path / "a.parquet"
+    texts = {"time": ["2026-03-01", "2026-03-02"], "x": ["5.5", "6"], "y": ["7", "8"], "id": ["a", "b"]}
+    pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.Categorical)).write_parquet(path)
+    got = read_input(path, Wishes(), space=Space.PLANE)
+    assert got.rows.rows() == [(datetime(2026, 3, 1), 5.5, 7.0, "a"), (datetime(2026, 3, 2), 6.0, 8.0, "b")]
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_an_integer_that_is_too_large_is_set_aside(table: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"time": [1, 2], "n": pl.Series([2**63, 5], dtype=pl.UInt64)}).write_parquet(path)
+    got = read_input(path, Wishes(), table=table, space=Space.PLANE)
+    assert got.rows.rows() == [(2, 5)]
+    assert got.rejects[0].reason.startswith("n is 9223372036854775808, expected ")
+
+
 def test_wishes(tmp_path: Path) -> None:
     wishes = Wishes(object="plate", x="east", y="NORTH", time="when")
     got = entry(read(tmp_path / "a.csv", "when,id,plate,east,north,x,t\n1,2,ab,3,4,5,6\n", wishes))
@@ -157,7 +195,10 @@ def test_only_a_header(tmp_path: Path) -> None:
 
 
 def test_no_utf8(tmp_path: Path) -> None:
-    assert read(tmp_path / "a.csv", b"t,id,x,y\n1,\xff,1,2\n").rows.height == 1
+    """Two objects that differ in such bytes must not become one."""
+    got = read(tmp_path / "a.csv", b"t,id,x,y\n1,\xff,1,2\n1,\xfe,1,2\n2,b,1,2\n")
+    assert got.rows["id"].to_list() == ["b"]
+    assert [(reject.line, reject.reason) for reject in got.rejects] == [(2, "is not UTF-8"), (3, "is not UTF-8")]
 
 
 @pytest.mark.parametrize(

@@ -401,3 +401,13 @@ def test_mistakes_are_shown_at_their_place(text: str, said: str, under: str) -> 
         compile_sql(text, Catalog({"Clicks": CLICKS}))
     assert said in str(error.value)
     assert text[error.value.place.start :].startswith(under), text[error.value.place.start :]
+
+
+def test_functions_of_times_as_in_duckdb() -> None:
+    text = (
+        "SELECT epoch_ms(t) AS e, week(t) AS w, date_diff('minutes', TIMESTAMP '2026-02-28 23:59:30', t) AS d, "
+        "millisecond(t) AS m, dayname(t) AS a, monthname(t) AS b, tanh(ms) AS h FROM Clicks "
+        "WHERE date_diff('hour', TIMESTAMP '2026-02-28 23:59:30', t) < 3 AND cosh(ms) > 10"
+    )
+    rows = clicks(1, timestamps=True)
+    assert answer(text, rows) == duck(text, rows)

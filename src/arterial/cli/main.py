@@ -98,20 +98,29 @@ def main() -> None:
         app()
     except ArterialError as mistake:
         sys.stderr.write(f"arterial: {plain(mistake)}\n")
+        _let_go_of_output()
         sys.exit(exit_codes.MISTAKE)
     except KeyboardInterrupt:
         sys.stderr.write("arterial: interrupted\n")
         sys.exit(exit_codes.INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output is gone; point it at nothing so that the interpreter's last flush is quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_output()
         sys.exit(exit_codes.NO_READER)
     except OSError as fault:
         # What a path that cannot be looked at raises: a name that is too long, a folder that others may not enter. A
         # store that cannot be reached says all in its message.
         what = str(fault) if fault.filename is None else f"{fault.filename}: {fault.strerror}"
         sys.stderr.write(f"arterial: {plain(what)}\n")
+        _let_go_of_output()
         sys.exit(exit_codes.MISTAKE)
+
+
+def _let_go_of_output() -> None:
+    """If output can no longer be written, point it at nothing, so that the interpreter's last flush is quiet."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Messages(logging.Handler):

@@ -152,8 +152,8 @@ def read_records(
         return None
 
 
-def read_texts(path: Path, *, lossy: bool = False, opened: BinaryIO | None = None) -> Texts:
-    """Read all columns of a file as texts. Bytes that are not UTF-8 are an error or, if `lossy`, become U+FFFD.
+def read_texts(path: Path, *, aside: bool = False, opened: BinaryIO | None = None) -> Texts:
+    """Read all columns of a file as texts. A record that is not UTF-8 is an error or, with `aside`, a reject.
 
     `opened` are its bytes, if they were compressed.
     """
@@ -165,7 +165,11 @@ def read_texts(path: Path, *, lossy: bool = False, opened: BinaryIO | None = Non
             types: dict[str, pl.DataType] = dict.fromkeys(header.names, pl.String())
             line = 2
             for records, bad, _, passed in record_blocks(file, header):
-                rows = read_records(records, header, types, lossy=lossy)
+                rows = read_records(records, header, types)
+                if rows is None and aside:
+                    records, no_text = only_utf8(records)
+                    bad = sorted([*bad, *no_text])
+                    rows = read_records(records, header, types)
                 if rows is None:
                     raise DataError(f"{path}: cannot be read as CSV: bytes that are not UTF-8")
                 parts.append(rows)
@@ -177,6 +181,23 @@ def read_texts(path: Path, *, lossy: bool = False, opened: BinaryIO | None = Non
     if not parts:
         return Texts(pl.DataFrame(schema=types), [])
     return Texts(pl.concat(parts), np.concatenate(numbers), rejects)
+
+
+def only_utf8(records: Records) -> tuple[Records, list[Reject]]:
+    """The records without those that are not UTF-8, and these as rejects."""
+    try:
+        records.data.decode("utf-8")
+        return records, []
+    except UnicodeDecodeError:
+        pass
+    good, rejects = [], []
+    for place in range(len(records.starts)):
+        try:
+            records.data[records.starts[place] : records.ends[place]].decode("utf-8")
+            good.append(place)
+        except UnicodeDecodeError:
+            rejects.append(Reject(int(records.lines[place]), "is not UTF-8", records.text(place)))
+    return records.only(good), rejects
 
 
 def record_blocks(
@@ -207,7 +228,7 @@ def judged(
     bad = wrong.select(pl.any_horizontal(pl.all())).to_series()
     rejects = []
     places = bad.arg_true().to_list()
-    rows = _printable(found.rows[places])
+    rows = printable(found.rows[places])
     for place, values, flags in zip(places, rows.iter_rows(named=True), wrong[places].iter_rows(), strict=True):
         reasons = []
         for name, is_wrong in zip(wrong.columns, flags, strict=True):
@@ -221,13 +242,15 @@ def judged(
     return ~bad, rejects
 
 
-def _printable(rows: pl.DataFrame) -> pl.DataFrame:
+def printable(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with dates and times as texts, or as numbers if they are of no year that a text can have."""
     return rows.with_columns(_time_texts(rows[name]) for name, kind in rows.schema.items() if kind.is_temporal())
 
 
 def _time_texts(times: pl.Series) -> pl.Series:
     numbers = times.to_physical().cast(pl.Int64)
+    if times.dtype in (pl.Time, pl.Duration):
+        return numbers.cast(pl.String)
     days = 1 if times.dtype == pl.Date else 86_400 * _A_SECOND.get(getattr(times.dtype, "time_unit", "ns"), 1)
     known = numbers.abs() < 2_000_000 * days
     texts = times.set(~known, None).cast(pl.String)

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from arterial.connectors.memory_source import ArrivingSource, MemorySource
-from arterial.connectors.times import FORMATS, parse_times
+from arterial.connectors.times import FORMATS, expected_number, parse_times, unit_of, within_years
+from arterial.connectors.values import is_number
 from arterial.errors import DataError, near
 from arterial.network.box import SIGN, Stream
 from arterial.network.schema import Schema, Type
@@ -63,9 +64,13 @@ def frame_from(value: Any, schema: Schema, where: str) -> pl.DataFrame:
         raise DataError(f"{where}: a {type(value).__name__} cannot be read as a frame: {trouble}") from None
     check_columns(frame.schema, schema, where)
     try:
-        return frame.select(pl.col(column.name).cast(column.type.polars) for column in schema)
+        found = frame.select(pl.col(column.name).cast(column.type.polars) for column in schema)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as trouble:
         raise DataError(f"{where}: {_first_line(trouble)}; expected {schema}") from None
+    for name in (column.name for column in schema if column.type is Type.TIMESTAMP):
+        if within_years(found[name]).null_count() > found[name].null_count():
+            raise DataError(f"{where}: the column {name!r} has a time that is not of the years 1 to 9999")
+    return found
 
 
 def check_columns(found: Mapping[str, pl.DataType], schema: Schema, where: str, *, reads_times: bool = False) -> None:
@@ -122,10 +127,12 @@ def _instants(name: str, values: list[Any], where: str) -> list[Any]:
     texts = [
         value.isoformat() if isinstance(value, date) else value if value is None else str(value) for value in values
     ]
-    times = parse_times(pl.Series(texts, dtype=pl.String))
+    times = within_years(parse_times(pl.Series(texts, dtype=pl.String)))
     for number, (value, time) in enumerate(zip(values, times, strict=True)):
         if value is not None and time is None:
-            raise DataError(f"{where}: tuple {number}: {name} is {value!r}, expected a time as {FORMATS}")
+            unit = unit_of(pl.Series(texts, dtype=pl.String)) if is_number(value) else None
+            expected = expected_number(unit) if unit else f"a time as {FORMATS}"
+            raise DataError(f"{where}: tuple {number}: {name} is {value!r}, expected {expected}")
     return times.to_list()
 
 

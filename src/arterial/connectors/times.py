@@ -5,6 +5,7 @@ Every text is judged by itself. The result is UTC in microseconds; what is finer
 
 from __future__ import annotations
 
+import re
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
@@ -28,17 +29,31 @@ NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nano
 _SECONDS_BELOW = 1e11
 """A larger number cannot be seconds: they would be after the year 5000."""
 
+SECONDS_FROM = 1e8
+"""Seconds since 1973. Smaller numbers may be anything: they count from the start of a test, say."""
+
+_YEAR = 31_536_000
+"""The seconds of 1970."""
+
 _FIRST = 1000
 """So many numbers are looked at."""
+
+FIRST_MICROSECOND, LAST_MICROSECOND = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The beginning of the year 1 and the end of 9999: no other times have a text, or are known to Python."""
+
+_NO_TIME_OF_DAY = re.compile(r"^\s*\d{4}-\d\d-\d\d[Tt ](24:00|\d\d:\d\d:60)")
+"""Midnight as the end of a day, and leap seconds, which are written where one is inserted."""
 
 _BAD, _NAIVE, _WITH_ZONE = 0, 1, 2
 
 
-def parse_times(texts: pl.Series, *, unit: str | None = None, timezone: str | None = None) -> pl.Series:
+def parse_times(
+    texts: pl.Series, *, unit: str | None = None, timezone: str | None = None, recognised: bool = False
+) -> pl.Series:
     """Texts as timestamps in UTC; null where a text is not a time.
 
-    Numbers count `unit`s since 1970; without one it is what `unit_of` recognises in these texts. A time without a zone
-    is in `timezone`, by default UTC.
+    Numbers count `unit`s since 1970; without one it is what `unit_of` recognises in these texts. If the unit was
+    `recognised`, a number that must be of another is no time. A time without a zone is in `timezone`, by default UTC.
 
     >>> parse_times(pl.Series(["2026-03-01T06:00:00.5+01:00", "2026-03-01", "1772323200", "noon"])).to_list()[0]
     datetime.datetime(2026, 3, 1, 5, 0, 0, 500000)
@@ -50,19 +65,26 @@ def parse_times(texts: pl.Series, *, unit: str | None = None, timezone: str | No
         return found.set(~is_iso, None) if not is_iso.all() else found
     bare = texts.str.strip_chars()
     if (bare != texts).any():  # blanks that are not of ASCII
-        return parse_times(bare, unit=unit, timezone=timezone)
-    numbers = times_of_numbers(texts.set(is_iso, None).cast(pl.Float64, strict=False), unit, exact=texts)
+        return parse_times(bare, unit=unit, timezone=timezone, recognised=recognised)
+    floats = texts.set(is_iso, None).cast(pl.Float64, strict=False)
+    numbers = times_of_numbers(floats, unit, exact=texts, recognised=recognised)
     return found.set(~is_iso, None).zip_with(is_iso, numbers)
 
 
-def times_of_numbers(numbers: pl.Series, unit: str | None, *, exact: pl.Series | None = None) -> pl.Series:
+def times_of_numbers(
+    numbers: pl.Series, unit: str | None, *, exact: pl.Series | None = None, recognised: bool = False
+) -> pl.Series:
     """Numbers of a unit since 1970 as timestamps; null where a number is not finite or out of range.
 
-    `exact` are the same values as texts or integers: a float cannot hold all nanoseconds.
+    `exact` are the same values as texts or integers: a float cannot hold all nanoseconds. Where the unit is recognised
+    by other numbers, and not given, one that must be of another unit is null too (`of_another_unit`).
     """
+    recognised = recognised or unit is None
     unit = unit or unit_of(numbers) or "s"
     factor = UNITS[unit] / 1000
     fits = (numbers.is_finite() & ((numbers * factor).abs() < 2.0**63)).fill_null(False)
+    if recognised:
+        fits &= ~of_another_unit(numbers, unit).fill_null(False)
     fractions = (numbers * factor).set(~fits, None).floor().cast(pl.Int64)
     if exact is None:
         return fractions.cast(pl.Datetime("us"))
@@ -71,20 +93,34 @@ def times_of_numbers(numbers: pl.Series, unit: str | None, *, exact: pl.Series |
     return micros.zip_with(micros.is_not_null(), fractions).cast(pl.Datetime("us"))
 
 
+def of_another_unit(numbers: pl.Series, unit: str) -> pl.Series:
+    """Which numbers cannot be of the unit that others have: they would be in 1970, or after the year 5000.
+
+    >>> of_another_unit(pl.Series([1772323200000.0, 1772323200.0, 0.0]), "ms").to_list()
+    [False, True, False]
+    """
+    scale = 1000 ** list(UNITS).index(unit)
+    too_large: pl.Series = numbers >= _SECONDS_BELOW * scale
+    return too_large | ((numbers >= SECONDS_FROM) & (numbers < _YEAR * scale)) if scale > 1 else too_large
+
+
+def expected_number(unit: str) -> str:
+    """What a message says of a number that is `of_another_unit`."""
+    return f"{NAMES[unit]} since 1970, as most of the first numbers are"
+
+
 def unit_of(numbers: pl.Series) -> str | None:
-    """The unit that the first numbers must have by their size: `s`, `ms`, `us` or `ns`; None if there are none."""
+    """The unit that most of the first numbers must have by their size: `s`, `ms`, `us` or `ns`; None without any."""
     if numbers.dtype == pl.String:
         # Dates, which most texts are, have a dash behind the year; they are passed over before the slow look.
         numbers = numbers.filter(numbers.str.slice(4, 1) != "-").str.strip_chars().cast(pl.Float64, strict=False)
     numbers = numbers.drop_nulls()
     numbers = numbers.filter(numbers.is_finite()) if numbers.dtype.is_float() else numbers
-    largest = numbers.head(_FIRST).abs().max()
-    if not isinstance(largest, int | float):
+    first = numbers.head(_FIRST).cast(pl.Float64)
+    if not len(first):
         return None
-    for step, unit in enumerate(UNITS):
-        if largest < _SECONDS_BELOW * 1000**step:
-            return unit
-    return "ns"
+    others = {unit: int(of_another_unit(first.abs(), unit).sum()) for unit in UNITS}
+    return min(others, key=lambda unit: others[unit])
 
 
 def check_options(unit: str | None, timezone: str | None, where: str) -> None:
@@ -98,6 +134,36 @@ def check_options(unit: str | None, timezone: str | None, where: str) -> None:
             raise DataError(
                 f"{where}: unknown time zone {timezone!r}; expected a name such as Europe/Berlin or UTC"
             ) from None
+
+
+def within_years(times: pl.Series) -> pl.Series:
+    """Timestamps, null where one is not of the years 1 to 9999."""
+    counts = times.to_physical()
+    low, high = counts.min(), counts.max()
+    if low is None or (low >= FIRST_MICROSECOND and high <= LAST_MICROSECOND):  # type: ignore[operator]
+        return times
+    return times.set(~counts.is_between(FIRST_MICROSECOND, LAST_MICROSECOND).fill_null(True), None)
+
+
+def why_no_time(text: str, timezone: str | None) -> str | None:
+    """What is expected in the place of a text that looks like a time, and is none; None if it does not look like one.
+
+    >>> why_no_time("2026-03-29 02:30", "Europe/Berlin")
+    'a time that Europe/Berlin has: clocks are put forward over this one'
+    """
+    times, kinds = _parse_iso(pl.Series([text]))
+    if kinds[0] == _BAD:
+        return "a time of day from 00:00:00 to 23:59:59" if _NO_TIME_OF_DAY.search(text) else None
+    if not FIRST_MICROSECOND <= times[0] <= LAST_MICROSECOND or kinds[0] == _WITH_ZONE or timezone is None:
+        return "a time of the years 1 to 9999, in UTC"
+    here = (
+        pl.Series(times)
+        .cast(pl.Datetime("us"))
+        .dt.replace_time_zone(timezone, ambiguous="earliest", non_existent="null")
+    )
+    if here.null_count():
+        return f"a time that {timezone} has: clocks are put forward over this one"
+    return "a time of the years 1 to 9999, in UTC"
 
 
 def _localized(times: pl.Series, naive: Array, timezone: str | None) -> pl.Series:

@@ -89,6 +89,9 @@ def sink_from(value: Any, name: str, parts: Path) -> Sink:
 def _scheme(value: PathLike, where: str, known: Mapping[str, object]) -> tuple[str, str]:
     """The scheme of a URI and its text; an empty scheme for a path."""
     text = os.fspath(value)
+    if not text.partition("?")[0].strip():
+        # An empty path would be the folder in which the command runs.
+        raise RunError(f"{where}: its place is empty; expected a path, or a URI ({_known((*known, *SCHEMES))})")
     if "stdin" in known and (text == "-" or text.startswith(("-?", "stdin:"))):
         return "stdin", text
     scheme, sign, _ = text.partition("://")

@@ -5,15 +5,17 @@ A text that is not a value of its type gives null; who reads lines sets those as
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from arterial.connectors.rejects import Reject
-from arterial.connectors.times import FORMATS, parse_times, times_of_numbers
+from arterial.connectors.times import FORMATS, expected_number, parse_times, times_of_numbers, why_no_time, within_years
 from arterial.errors import DataError
-from arterial.network.schema import Schema, Type
+from arterial.network.schema import Field, Schema, Type
 
 NOTHING_FITS_AFTER = 100_000
 """If the first so many lines do not fit, none will."""
@@ -33,6 +35,27 @@ class TimeOptions:
     def unit_of(self, column: str) -> str | None:
         """The unit of a column's numbers."""
         return self.unit or (self.recognised or {}).get(column)
+
+    def reading(self, column: str) -> dict[str, Any]:
+        """How the numbers of a column are read: their unit, and whether that was recognised only."""
+        return {"unit": self.unit_of(column), "recognised": not self.unit}
+
+    def expected(self, column: Field, value: object) -> str:
+        """What should stand in a column instead of a value that does not fit."""
+        unit = (self.recognised or {}).get(column.name)
+        if column.type is not Type.TIMESTAMP:
+            return str(column.type)
+        if is_number(value):
+            return f"{expected_number(unit)}; time_unit says otherwise" if unit and not self.unit else "timestamp"
+        return why_no_time(str(value), self.timezone) or "timestamp"
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number, or a text of one."""
+    try:
+        return math.isfinite(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def from_texts(texts: pl.DataFrame, schema: Schema, options: TimeOptions) -> pl.DataFrame:
@@ -54,7 +77,7 @@ def _from_texts(texts: pl.Series, kind: Type, options: TimeOptions) -> pl.Series
     if texts.dtype != pl.String or kind is Type.STRING:
         return texts
     if kind is Type.TIMESTAMP:
-        return parse_times(texts, unit=options.unit_of(texts.name), timezone=options.timezone)
+        return within_years(parse_times(texts, timezone=options.timezone, **options.reading(texts.name)))
     bare = texts.str.strip_chars()
     if kind is Type.BOOL:
         lower = bare.str.to_lowercase()
@@ -64,12 +87,17 @@ def _from_texts(texts: pl.Series, kind: Type, options: TimeOptions) -> pl.Series
 
 
 def _from_column(values: pl.Series, kind: Type, options: TimeOptions) -> pl.Series:
+    found = _as_column(values, kind, options)
+    return within_years(found) if kind is Type.TIMESTAMP else found
+
+
+def _as_column(values: pl.Series, kind: Type, options: TimeOptions) -> pl.Series:
     if kind is Type.TIMESTAMP and values.dtype.is_numeric():
         numbers = values.cast(pl.Float64)
         exact = values if values.dtype.is_integer() else None
-        return times_of_numbers(numbers, options.unit_of(values.name), exact=exact)
+        return times_of_numbers(numbers, exact=exact, **options.reading(values.name))
     if kind is Type.TIMESTAMP and values.dtype in (pl.String, pl.Categorical, pl.Enum):
-        return parse_times(values.cast(pl.String), unit=options.unit_of(values.name), timezone=options.timezone)
+        return parse_times(values.cast(pl.String), timezone=options.timezone, **options.reading(values.name))
     if kind is Type.TIMESTAMP and values.dtype == pl.Date:
         values = values.cast(pl.Datetime("us"), strict=False)
     if kind is Type.TIMESTAMP and isinstance(values.dtype, pl.Datetime):

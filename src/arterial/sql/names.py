@@ -129,7 +129,7 @@ class Names:
         self, part: exp.Expression, schema: Schema, window: Type | None
     ) -> tuple[exp.Expression, NetworkError] | None:
         for child in part.iter_expressions():
-            if isinstance(child, exp.Identifier | exp.Star | exp.DataType | exp.If | exp.Distinct):
+            if isinstance(child, exp.Identifier | exp.Star | exp.DataType | exp.If | exp.Distinct | exp.Var):
                 continue
             try:
                 parse(self.text(child), schema, window)

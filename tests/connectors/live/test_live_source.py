@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from arterial.connectors.source import Ask, Part, Span
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, END
-from tests.connectors.live.senders import HEADER, NETWORK, lines, network, start_sender, wait_until
+from tests.connectors.live.senders import HEADER, NETWORK, free_port, lines, network, start_sender, wait_until
 
 ALL = HEADER + lines(0, 100)
 SCHEMA = Schema.of({"time": "int64", "machine": "string", "load": "float64"})
@@ -138,6 +139,35 @@ def test_strangers_that_say_nothing_make_room(right: dict[str, pl.DataFrame], mo
         sender.sendall(ALL + b"#end\n")
         assert run.wait(30)
     same(run, right)
+
+
+@pytest.mark.thorough
+def test_strangers_do_not_use_up_the_files_that_a_process_may_open(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(NETWORK)
+    port = free_port()
+    words = ["run", "net.py:net", "--source", f"reports=tcp+listen://:{port}?idle=500 ms", "--local", "--out", "out"]
+    run = subprocess.Popen(
+        ["bash", "-c", 'ulimit -n 200; exec "$@"', "-", sys.executable, "-m", "arterial", *words],
+        cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    open_ones: list[socket.socket] = []
+
+    def is_connected() -> bool:
+        with suppress(OSError):
+            open_ones.append(socket.create_connection(("127.0.0.1", port)))
+        return bool(open_ones)
+
+    try:
+        assert wait_until(is_connected)
+        open_ones += [socket.create_connection(("127.0.0.1", port)) for _ in range(220)]
+        open_ones[-1].sendall(ALL + b"#end\n")
+        _, said = run.communicate(timeout=120)
+    finally:
+        run.kill()
+        for one in open_ones:
+            one.close()
+    assert "finished: 200 tuples in" in said, said
+    assert "others have to wait: this process may have 200 files open (ulimit -n)" in said
 
 
 @pytest.mark.thorough

@@ -14,6 +14,7 @@ from arterial.connectors.live.lines import LONGEST_LINE, LineFormat
 from arterial.connectors.live.spool import Reached, Spool, look, note_reached, read_late, read_rows
 from arterial.connectors.live.spooler import Connection, Rules, Spooler
 from arterial.connectors.live.spooling import FLUSH_SECONDS, STOPPED
+from arterial.connectors.rejects import Reject
 from arterial.errors import DataError
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, END
@@ -246,6 +247,23 @@ def test_an_input_of_which_nothing_fits_fails(tmp_path: Path, rules: dict[str, A
     taking.pass_time(1)
     assert not taking.spooler.spool.ended
     assert f"none of the {count} lines read fits its columns (time int64, x int64):\n  one:2: " in taking.message
+
+
+def test_a_spool_of_an_older_version_did_not_count_the_lines_that_fit(tmp_path: Path) -> None:
+    """Many may have fitted before, so it is not said that none does; also after another start."""
+    earlier = Taking(tmp_path)
+    one = earlier.connect(data=HEADER + b"1,1\n2,2\n")
+    del earlier.spooler.account["fitting"]
+    earlier.spooler.set_aside([Reject(4, "does not fit", "", "one")])
+    earlier.pass_time(1)
+    for _ in range(2):
+        later = Taking(tmp_path)
+        one = later.connect(data=HEADER + b"x,1\n")
+        later.pass_time(1)
+    later.feed(one, b"#end\n")
+    later.pass_time(1)
+    assert later.spooler.spool.ended
+    assert later.complete == [(1, 1), (2, 2)]
 
 
 def test_an_input_without_lines_ends(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pickle
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ import pytest
 
 import arterial as art
 from arterial.connectors.source import Ask, Part, Progress
+from arterial.connectors.tables.database import as_column
 from arterial.connectors.uri import source_from
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.network.box import Stream
+from arterial.network.schema import Type
 from tests.connectors.sinks.test_conformance import query
 from tests.connectors.tables.test_file import REPORTS, SCHEMA, network
 from tests.postgres import PASSWORD, Server
@@ -148,3 +151,8 @@ def test_a_table_is_no_stream() -> None:
     net.source("rows", {"time": int}).output("out")
     with pytest.raises(RunError, match=r"draw it as a relation, net\.loaded_relation\('rows', …\)"):
         art.collect(net, rows="sqlite:///city.db?table=rows")
+
+
+def test_times_of_no_year_do_not_fit() -> None:
+    values = [datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1))), "9999-12-31T23:59-01:00", 2**53, "2026-03-01"]
+    assert as_column("at", Type.TIMESTAMP, values).to_list() == [None, None, None, datetime(2026, 3, 1)]

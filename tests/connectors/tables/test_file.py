@@ -220,3 +220,19 @@ def test_half_a_table_of_json_is_refused(tmp_path: Path, text: str, said: str) -
     (tmp_path / "places.jsonl").write_text(text)
     with pytest.raises(DataError, match=said):
         art.collect(network(), reports=REPORTS, places=tmp_path / "places.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (["1772323200", "1772323200000", "1772323201"], "line 3: seen is '1772323200000', expected seconds since 1970"),
+        (["2026-03-01", "9999-12-31T23:59-01:00"], "line 3: seen is '9999.*', expected a time of the years 1 to 9999"),
+        (pl.Series([0, 253_402_300_800_000_000]).cast(pl.Datetime("us")), "row 2: seen is '253402300800000000'"),
+    ],
+)
+def test_times_of_a_table_that_do_not_fit(tmp_path: Path, times: Any, said: str) -> None:
+    frame = pl.DataFrame({"place": [str(n) for n in range(len(times))], "seen": times})
+    path = tmp_path / ("places.parquet" if isinstance(times, pl.Series) else "places.csv")
+    frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_csv(path)
+    with pytest.raises(DataError, match=said):
+        art.FileTable(path).load(Schema.of({"place": "string", "seen": "timestamp"}))

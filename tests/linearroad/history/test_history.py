@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +60,23 @@ def test_what_is_there(made: tuple[Path, HistoryFacts, list[int]]) -> None:
     saved = json.loads((out / "history.json").read_text())
     assert (saved["seed"], saved["vehicles"], saved["xways"]) == (11, 4, [2])
     assert (facts.toll_rows, facts.segment_rows, facts.repeated_tolls) == (5 * 69, 20_160_000, 0)
+
+
+def test_workers_may_be_in_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's stay where it was started, even if a notebook goes elsewhere; paths are by the notebook's folder."""
+
+    def elsewhere(spark: None, tasks: list[Task], progress: object) -> int:
+        with chdir("/"):
+            assert not any(perform(task).fault for task in tasks)
+        return 0
+
+    monkeypatch.setattr(history_module, "_run", elsewhere)
+    monkeypatch.chdir(tmp_path)
+    segments = tmp_path / "others.parquet"
+    columns = {name: [1] for name in SEGMENT_HISTORY.schema.names}
+    pa.parquet.write_table(pa.Table.from_pydict(columns, SEGMENT_HISTORY.schema), segments)
+    wanted = replace(WANTED, segments=Path(segments.name))
+    assert make_history(None, wanted, Path("out"), seed=1).toll_rows == 5 * 69  # type: ignore[arg-type]
 
 
 def test_every_key_of_the_tolls_stands_once(made: tuple[Path, HistoryFacts, list[int]]) -> None:

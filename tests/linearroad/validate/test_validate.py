@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import chdir
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.formats.dialects import DIALECTS, dialect
 from arterial.linearroad.reference import Event
 from arterial.linearroad.semantics.profiles import SPEC, WALMART, Profile, profile
-from arterial.linearroad.validate import Verdict, validate
+from arterial.linearroad.validate import Verdict, job, validate
+from arterial.linearroad.validate.parcels import Parcel
 from arterial.linearroad.validate.verdict import KINDS
 from tests.linearroad.cases import CASES
 from tests.linearroad.cities import City, balance, crowd, expenditure, generate, report, small, stopped, travel
@@ -71,6 +73,27 @@ def test_a_right_output_passes(run: Run) -> None:
     assert {t: tally.counts["right"] for t, tally in verdict.tallies.items()} == {0: 57, 1: 2, 2: 2, 3: 1, 4: 1}
     assert verdict.tallies[0].latency.greatest == 0.5
     assert not verdict.notes
+
+
+def test_workers_may_be_in_another_folder(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's stay where it was started, even if a notebook goes elsewhere; paths are by the notebook's folder."""
+    here = job._here
+
+    def elsewhere(*task: Any) -> list[Parcel]:
+        with chdir("/"):
+            return here(*task)
+
+    monkeypatch.setattr(job, "_here", elsewhere)
+    monkeypatch.chdir(tmp_path)
+    run.rewrite([*run.lines(), "nonsense"])
+    given = {"tolls": run.tolls, "segments": run.segments}
+    verdict = validate(
+        open_data(run.data.path.relative_to(tmp_path)),
+        run.output.relative_to(tmp_path),
+        **{name: None if path is None else path.relative_to(tmp_path) for name, path in given.items()},
+    )
+    assert {t: tally.counts["right"] for t, tally in verdict.tallies.items()} == {0: 57, 1: 2, 2: 2, 3: 1, 4: 1}
+    assert not Path(verdict.faults[0]["file"]).is_absolute()
 
 
 MUTATIONS = [

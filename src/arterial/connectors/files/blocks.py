@@ -16,6 +16,7 @@ from arterial.connectors.csv import (
     Records,
     Texts,
     judged,
+    only_utf8,
     read_header,
     read_records,
     record_blocks,
@@ -160,8 +161,9 @@ def _cut_columnar(file: DataFile, reading: Reading, place: Place) -> Iterator[Cu
 
 
 def _judge_columns(rows: pl.DataFrame, reading: Reading, units: dict[str, str]) -> Judged:
-    values = from_columns(rows, reading.schema, _recognise(rows, reading, units))
-    return _only_fitting(Texts(rows, range(rows.height)), values, reading.schema)
+    options = _recognise(rows, reading, units)
+    values = from_columns(rows, reading.schema, options)
+    return _only_fitting(Texts(rows, range(rows.height)), values, reading.schema, options)
 
 
 def _cut_csv(file: DataFile, reading: Reading, place: Place) -> Iterator[CutBlock]:
@@ -189,7 +191,7 @@ def _judge_csv(records: Records, bad: list[Reject], header: Header, reading: Rea
     rows = read_records(records, header, types)
     rejects: list[Reject] = []
     if rows is None:
-        records, rejects = _only_utf8(records)
+        records, rejects = only_utf8(records)
         rows = read_records(records, header, texts)
         assert rows is not None
         # As Polars reads numbers above: what a line becomes must not depend on its neighbours.
@@ -197,23 +199,6 @@ def _judge_csv(records: Records, bad: list[Reject], header: Header, reading: Rea
         rows = rows.with_columns(pl.when(pl.col(numbers).str.strip_chars() != "").then(pl.col(numbers)))
     fits, unfit = _judge(Texts(rows, records.lines), reading, units, records.text)
     return fits, [*bad, *rejects, *unfit]
-
-
-def _only_utf8(records: Records) -> tuple[Records, list[Reject]]:
-    """Leave out the records that are not UTF-8."""
-    try:
-        records.data.decode("utf-8")
-        return records, []
-    except UnicodeDecodeError:
-        pass
-    good, rejects = [], []
-    for place in range(len(records.starts)):
-        try:
-            records.data[records.starts[place] : records.ends[place]].decode("utf-8")
-            good.append(place)
-        except UnicodeDecodeError:
-            rejects.append(Reject(int(records.lines[place]), "is not UTF-8", records.text(place)))
-    return records.only(good), rejects
 
 
 def _cut_json(file: DataFile, reading: Reading, place: Place) -> Iterator[CutBlock]:
@@ -251,18 +236,24 @@ def _numbered(rejects: list[Reject], before: int) -> list[Reject]:
 
 
 def _judge(texts: Texts, reading: Reading, units: dict[str, str], text_of: Callable[[int], str]) -> Judged:
-    values = from_texts(texts.rows, reading.schema, _recognise(texts.rows, reading, units))
-    return _only_fitting(texts, values, reading.schema, text_of)
+    options = _recognise(texts.rows, reading, units)
+    values = from_texts(texts.rows, reading.schema, options)
+    return _only_fitting(texts, values, reading.schema, options, text_of)
 
 
 def _only_fitting(
-    found: Texts, values: pl.DataFrame, schema: Schema, text_of: Callable[[int], str] | None = None
+    found: Texts,
+    values: pl.DataFrame,
+    schema: Schema,
+    options: TimeOptions,
+    text_of: Callable[[int], str] | None = None,
 ) -> Judged:
     """Without the rows of which a value was there and is null now, because it is not of its type."""
     wrong = wrong_values(found.rows, values)
     if not any(wrong[name].any() for name in wrong.columns):
         return values, []
-    fits, unfit = judged(found, wrong, lambda name, value: str(schema[name]), text_of)
+    columns = {column.name: column for column in schema}
+    fits, unfit = judged(found, wrong, lambda name, value: options.expected(columns[name], value), text_of)
     return values.filter(fits), unfit
 
 

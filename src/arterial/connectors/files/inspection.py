@@ -59,6 +59,8 @@ class Inspection:
     bad: int = 0
     examples: list[str] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """The columns that no type of a source can hold, with what they are."""
     read: str = ""
     """The file that was looked at, if it is the first of several."""
 
@@ -85,6 +87,7 @@ class Inspection:
             "kind": self.kind,
             "rows": self.rows,
             "columns": {column.name: str(column.type) for column in self.schema},
+            "left_out": self.left_out,
             "time": self.time,
             "units": self.units,
             "first": None if self.first is None else str(self.first),
@@ -105,13 +108,19 @@ class Inspection:
             note = " <- the time" if column.name == self.time else ""
             unit = f", numbers of {NAMES[self.units[column.name]]} since 1970" if column.name in self.units else ""
             said.append(f"  {column.name:{width}}  {column.type}{unit}{note}")
+        said += [f"  {name:{width}}  left out: it is {kind}" for name, kind in self.left_out.items()]
         said += [f"  {example}" for example in self.examples]
         if self.time is None:
             return [
                 *said,
                 f"No column looks like a time; expected one named {', '.join(TIME_NAMES[:4])}, or say --time",
             ]
-        said.append(f"time: from {self.first} to {self.last}, disorder {self._disorder if self.disorder else 'none'}")
+        if self.first is None:
+            said.append("time: no row has one")
+        else:
+            said.append(
+                f"time: from {self.first} to {self.last}, disorder {self._disorder if self.disorder else 'none'}"
+            )
         if self.without_time:
             said.append(f"{self.without_time:,} row(s) have no time and would leave by the port 'late'")
         return [*said, "", self.source]
@@ -123,6 +132,11 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
     check_options(options.unit, options.timezone, str(path))
     file, *others = find_files(path_of(path), "inspect")
     schema = _schema_of_texts(file, time) if file.is_text else _schema_of_columns(file, time)
+    columns = _nested_in(file) if file.is_text else {name: str(kind) for name, kind in columns_of(file).items()}
+    if time is not None and time in columns and time not in schema:
+        raise DataError(
+            f"{file.path}: the column {time!r} is {columns[time]} and cannot be the time; expected {FORMATS}"
+        )
     if time is not None and time not in schema:
         raise DataError(f"{file.path}: has no column {time!r}; it has: {', '.join(schema.names)}")
     if time is not None and not _can_be_time(schema[time]):
@@ -132,6 +146,7 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
         )
     found = Inspection(str(path), file.kind, schema, time or _time_column(schema))
     found.read = str(file.path) if others else ""
+    found.left_out = {name: kind for name, kind in columns.items() if name not in schema}
     _read(file, found, options)
     return found
 
@@ -180,7 +195,7 @@ def _schema_of_columns(file: DataFile, time: str | None) -> Schema:
     first = next(row_blocks(file, tuple(columns), size=_FIRST_ROWS), pl.DataFrame(schema=dict(columns)))
     fields = []
     for name, kind in columns.items():
-        if kind.is_nested() or kind == pl.Binary:
+        if kind.is_nested() or kind in (pl.Binary, pl.Time, pl.Duration, pl.Object):
             continue
         fits = [known for known in Type if known.polars == kind]
         if kind == pl.Date or isinstance(kind, pl.Datetime):
@@ -275,8 +290,26 @@ def _opened_texts(file: DataFile) -> Iterator[pl.DataFrame]:
 
 
 def keys_of(file: DataFile) -> list[str]:
-    """The names in the first objects of JSON lines, in the order in which they come."""
+    """The names in the first objects of JSON lines, in the order in which they come; not those of nested values."""
+    names, _, is_array = _names_in(file)
+    if not names:
+        hint = ", as jq -c '.[]' makes of an array" if is_array else ""
+        raise DataError(f"{file.path}: has no JSON objects in its first 1,000 lines; expected one a line{hint}")
+    return list(names)
+
+
+def _nested_in(file: DataFile) -> dict[str, str]:
+    """The names in the first objects of JSON lines that only have nested values, and what those are."""
+    if file.kind == CSV:
+        return {}
+    names, nested, _ = _names_in(file)
+    return {name: f"{kind}, which a string holds as JSON" for name, kind in nested.items() if name not in names}
+
+
+def _names_in(file: DataFile) -> tuple[dict[str, None], dict[str, str], bool]:
+    """The names of plain and of nested values in the first objects, and whether the file begins as an array."""
     names: dict[str, None] = {}
+    nested: dict[str, str] = {}
     is_array = False
     with file.open() as stream:
         for number in range(1000):
@@ -287,11 +320,13 @@ def keys_of(file: DataFile) -> list[str]:
             except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
-                names |= dict.fromkeys(n for n, v in value.items() if not isinstance(v, dict | list) and is_text(n))
-    if not names:
-        hint = ", as jq -c '.[]' makes of an array" if is_array else ""
-        raise DataError(f"{file.path}: has no JSON objects in its first 1,000 lines; expected one a line{hint}")
-    return list(names)
+                texts = {name: one for name, one in value.items() if is_text(name)}
+                names |= dict.fromkeys(name for name, one in texts.items() if not isinstance(one, dict | list))
+                nested |= {n: _NESTED[type(v)] for n, v in texts.items() if isinstance(v, dict | list)}
+    return names, nested, is_array
+
+
+_NESTED = {dict: "an object", list: "a list"}
 
 
 def _time_column(schema: Schema) -> str | None:

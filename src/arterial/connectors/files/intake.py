@@ -34,6 +34,7 @@ from arterial.connectors.files.pieces import (
 from arterial.connectors.files.reader import FileReader, Request, check_memory, instants
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import SEVERAL_FILES, Reject, Rejects, set_aside
+from arterial.connectors.times import FIRST_MICROSECOND, LAST_MICROSECOND
 from arterial.connectors.times import NAMES as UNIT_NAMES
 from arterial.connectors.values import NOTHING_FITS_AFTER, nothing_fits
 from arterial.errors import DataError, MachineError
@@ -193,7 +194,7 @@ class Intake:
             said.append(where + set_aside(self.rejected, self._rejects.path, lines=lines))
         if self.late_rows:
             enough = as_duration(self.behind, self.request.schema[self.request.time])
-            hint = f"; a disorder of '{enough}' takes them all in" if self.behind else ""
+            hint = f"; a disorder of '{enough}' takes all late ones in" if self.behind else ""
             said.append(f"{where}{self.late_rows:,} tuple(s) are late or have no time, and leave by port 'late'{hint}")
         return said
 
@@ -376,7 +377,7 @@ class Intake:
                 if times.null_count():
                     return False
                 values = instants(times.cast(only_time[request.time].polars))
-                if not len(values) or not _is_in_order(values, index.last):
+                if not len(values) or not _is_in_order(values, index.last, only_time[request.time]):
                     return False
                 index.add(values)
             reader.done, reader.highest = True, index.last
@@ -444,8 +445,9 @@ def _is_settled(file: DataFile, now: float) -> bool:
     return stat.st_size > 0 and (file.can_grow or abs(now - stat.st_mtime) >= SETTLED_SECONDS)
 
 
-def _is_in_order(times: Any, last: int) -> bool:
-    within = times[0] >= -FURTHEST and times[-1] <= FURTHEST
+def _is_in_order(times: Any, last: int, kind: Type) -> bool:
+    first, furthest = (FIRST_MICROSECOND, LAST_MICROSECOND) if kind is Type.TIMESTAMP else (-FURTHEST, FURTHEST)
+    within = times[0] >= first and times[-1] <= furthest
     return bool(within and times[0] >= last and (times[1:] >= times[:-1]).all())
 
 

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import polars as pl
 
@@ -17,6 +17,11 @@ from arterial.connectors.rejects import Reject
 
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 """Half of a character in JSON's escapes; Polars makes a zero byte of one that stands alone."""
+
+
+_OF_AN_ARRAY = ", as jq -c '.[]' makes of an array"
+_BRACKETS = (b"[", b"]", b"{", b"}", b"},")
+_WORDS: dict[type, str] = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false"}
 
 
 def line_blocks(
@@ -122,7 +127,7 @@ def _judged(line: bytes, names: tuple[str, ...]) -> bytes:
         return constants[-1]
 
     try:
-        value = json.loads(line.decode("utf-8-sig"), parse_constant=constant)
+        value = json.loads(line.decode("utf-8-sig"), parse_constant=constant, object_pairs_hook=_first)
     except RecursionError:
         if _read([line], dict.fromkeys(names, pl.String)) is None:
             raise ValueError("nested too deeply") from None
@@ -130,10 +135,13 @@ def _judged(line: bytes, names: tuple[str, ...]) -> bytes:
     except ValueError as fault:
         if str(fault).startswith("Exceeds the limit"):
             raise ValueError("a number of more than 4,300 digits") from None
+        if line.strip() in _BRACKETS:
+            hint = _OF_AN_ARRAY if line.strip() in (b"[", b"]") else ", as jq -c . makes"
+            raise ValueError(f"{line.strip().decode()} alone; expected one object a line{hint}") from None
         raise
     if not isinstance(value, dict):
-        hint = ", as jq -c '.[]' makes of an array" if isinstance(value, list) else ""
-        raise ValueError(f"a {type(value).__name__}; expected one object a line{hint}")
+        hint = _OF_AN_ARRAY if isinstance(value, list) else ""
+        raise ValueError(f"{_WORDS.get(type(value), 'null')}; expected one object a line{hint}")
     if constants or line.startswith(codecs.BOM_UTF8):
         return json.dumps({name: _text(value.get(name)) for name in names}).encode()
     if _SURROGATE.search(line):
@@ -144,8 +152,16 @@ def _judged(line: bytes, names: tuple[str, ...]) -> bytes:
 
 def _values(line: bytes, names: tuple[str, ...]) -> list[str | None]:
     """The texts of an object with a number that Polars does not read, such as 1e400."""
-    value = json.loads(line)
+    value = json.loads(line, object_pairs_hook=_first)
     return [_text(value.get(name)) for name in names]
+
+
+def _first(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of a name that is there twice, the first value counts, as to Polars."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        found.setdefault(name, value)
+    return found
 
 
 def is_blank(line: bytes) -> bool:

@@ -21,7 +21,7 @@ from arterial.connectors.rejects import Reject
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
 from arterial.network.schema import Schema
-from arterial.network.train import BEGIN
+from arterial.network.train import BEGIN, FURTHEST
 from arterial.storage.remote import path_of
 
 PEEK_SHARE = 10**9
@@ -264,6 +264,7 @@ def instants(times: pl.Series) -> Array:
 def _most_behind(rows: pl.DataFrame, request: Request, highest: int) -> int:
     """How far the latest of the late rows is behind the highest time before it."""
     times = instants(rows[request.time].drop_nulls())
+    times = times[(times >= -FURTHEST) & (times <= FURTHEST)]  # no disorder takes in others
     if not len(times):
         return 0
     before = np.maximum.accumulate(np.concatenate([[highest if highest != BEGIN else times[0]], times]))[:-1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import select
 import socket
 import threading
@@ -14,6 +16,8 @@ from arterial.connectors.live.spooler import Connection, Spooler
 from arterial.errors import ArterialError, DataError
 
 MOST_CONNECTIONS = 1000
+RESERVED_FILES = 64
+"""So many files the process may still open when connections have taken the others: the run needs them."""
 _RETRY_SECONDS = 0.5
 _READ_BYTES = PIECE_BYTES // 4
 
@@ -50,6 +54,7 @@ class Receiver:
         self._streams: list[_Stream] = []
         self._server = listen(place) if place.kind == LISTEN else None
         self._next_try = 0.0
+        self._most = MOST_CONNECTIONS
         self._is_open = False
         self._thread = threading.Thread(target=self._work, name="arterial-live", daemon=True)
 
@@ -125,7 +130,7 @@ class Receiver:
         """Take what has come on every connection that may send on."""
         ready = select.poll()
         by_number: dict[int, Callable[[], None]] = {}
-        if self._server and (len(self._streams) < MOST_CONNECTIONS or self._silent()):
+        if self._server and (len(self._streams) < self._most or self._silent()):
             by_number[self._server.fileno()] = self._accept
         for stream in self._streams:
             if self.spooler.wants(stream.connection):
@@ -142,14 +147,29 @@ class Receiver:
 
     def _accept(self) -> None:
         assert self._server is not None
+        if len(self._streams) >= self._most and (silent := self._silent()):
+            self._lose(silent, "made room")
         try:
             accepted, (host, port, *_) = self._server.accept()
-        except OSError:
-            return  # it was gone before it was accepted
+        except OSError as fault:
+            if fault.errno in (errno.EMFILE, errno.ENFILE):
+                self._take_no_more()
+                self._stopped.wait(LOOK_SECONDS)
+            return  # else it was gone before it was accepted
         accepted.setblocking(True)
-        if len(self._streams) >= MOST_CONNECTIONS and (silent := self._silent()):
-            self._lose(silent, "made room")
         self._streams.append(_Stream(self.spooler.connect(f"{host}:{port}"), accepted))
+        limit = _file_limit()
+        # The system gives the lowest number that is free, so this is about how many files are open.
+        if accepted.fileno() >= limit - min(RESERVED_FILES, limit // 2) or len(self._streams) >= MOST_CONNECTIONS:
+            self._take_no_more()
+
+    def _take_no_more(self) -> None:
+        """Whoever comes now waits until there is room; that is said once."""
+        self._most = max(1, len(self._streams))
+        why = "more are not taken at once"
+        if self._most < MOST_CONNECTIONS:
+            why = f"this process may have {_file_limit():,} files open (ulimit -n); allow more to take more at once"
+        self.spooler.say(f"{self._most:,} connections are open, so others have to wait: {why}")
 
     def _silent(self) -> _Stream | None:
         """A stranger that has sent nothing that fits for too long: it makes room where all places are taken."""
@@ -189,3 +209,9 @@ class Receiver:
                 self.spooler.end()
             else:
                 self.spooler.stop(self.spooler.stop_message("ended after 0 line(s)"))
+
+
+def _file_limit() -> int:
+    """How many files this process may have open."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 1 << 62 if limit == resource.RLIM_INFINITY else limit

@@ -74,6 +74,8 @@ class Spooler(Spooling):
             spool, form.schema, time_column, account, size=rules.size, until=rules.until, disorder=disorder,
             signed=signed, place=place, now=now,
         )  # fmt: skip
+        if spool.account and "fitting" not in spool.account:
+            del self.account["fitting"]  # kept by an older version, which did not count them: how many is not known
         self.form, self.rules = form, rules
         self.rejects = Rejects(rejects, SEVERAL_FILES, resume_at=self.account["reject bytes"] or None)
         self.open: list[Connection] = []
@@ -126,6 +128,12 @@ class Spooler(Spooling):
         self.account["refused"] += 1
         self._drop(connection)
 
+    def say(self, text: str) -> None:
+        """Leave a notice for the user; the same one comes once."""
+        if text not in self.account["notes"]:
+            self.account["notes"] = [*self.account["notes"], text][:10]
+            self._is_changed = True
+
     def wants(self, connection: Connection) -> bool:
         """Whether to read on; if not, the sender has to wait until there is room."""
         if self.done or connection.is_over:
@@ -177,11 +185,12 @@ class Spooler(Spooling):
         before = reader.lines
         block, _ = reader.feed(data, most)
         if reader.place.units != known_units and (note := reader.place.notice(connection.name, self.form.times)):
-            self.account["notes"] = [*self.account["notes"], note][:10]
+            self.say(note)
         if reader.fits and not connection.is_sender:
             self._appear(connection)
         self._count(connection, reader.lines - before)
-        self.account["fitting"] += block.rows.height
+        if "fitting" in self.account:
+            self.account["fitting"] += block.rows.height
         self.set_aside(block.rejects)
         self.arrive(connection, block.rows)
 
@@ -215,7 +224,7 @@ class Spooler(Spooling):
 
     def end(self) -> None:
         """No more will come: release everything; if lines came and none fits, say so."""
-        if self.account["total"] + self.account["cut"] and not self.account["fitting"]:
+        if self.account["total"] + self.account["cut"] and self._none_fits:
             self.stop(self._nothing_fits())
         else:
             super().end()
@@ -223,9 +232,13 @@ class Spooler(Spooling):
     def _trouble(self, now: float) -> str | None:
         gone = next((one for one in self.lost if now - one.heard >= self.rules.wait), None)
         tried = self.account["total"]
-        if tried and not self.account["fitting"] and (gone is not None or tried >= NOTHING_FITS_AFTER):
+        if tried and self._none_fits and (gone is not None or tried >= NOTHING_FITS_AFTER):
             return self._nothing_fits()
         return None if gone is None else self._lost_message(gone)
+
+    @property
+    def _none_fits(self) -> bool:
+        return self.account.get("fitting") == 0
 
     def _finish(self, connection: Connection) -> None:
         """Set aside what is left of a last line."""

@@ -17,7 +17,7 @@ import polars as pl
 from arterial.connectors.options import quoted
 from arterial.connectors.postgres import Postgres, qualified
 from arterial.connectors.tables.source import TableSource, check_key
-from arterial.connectors.times import parse_times
+from arterial.connectors.times import parse_times, within_years
 from arterial.errors import ArterialError, DataError
 from arterial.network.schema import Schema, Type
 
@@ -158,7 +158,7 @@ def as_column(name: str, kind: Type, values: Sequence[Any]) -> pl.Series:
     """Values as a database gives them as a column; null where one does not fit."""
     if kind is Type.TIMESTAMP:
         texts = pl.Series(name, [_time_text(value) for value in values], pl.String)
-        return parse_times(texts, unit="s", timezone=None).rename(name)
+        return within_years(parse_times(texts, unit="s", timezone=None)).rename(name)
     return pl.Series(name, [_fitted(kind, value) for value in values], kind.polars)
 
 
@@ -178,7 +178,10 @@ def _fitted(kind: Type, value: Any) -> Any:
 
 def _time_text(value: Any) -> str | None:
     if isinstance(value, datetime):
-        return (value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value).isoformat()
+        try:
+            return (value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value).isoformat()
+        except OverflowError:  # in UTC it is not of the years 1 to 9999
+            return None
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal | date):
         return None
     return str(value)

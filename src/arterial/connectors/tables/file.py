@@ -7,15 +7,16 @@ from pathlib import Path
 
 import polars as pl
 
-from arterial.connectors.csv import Texts, read_texts
+from arterial.connectors.csv import Texts, printable, read_texts
 from arterial.connectors.files.columnar import columns_of, read_whole
 from arterial.connectors.files.find import CSV, DataFile, data_file
 from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.frames import check_columns
 from arterial.connectors.tables.source import TableSource, check_key
+from arterial.connectors.times import unit_of
 from arterial.connectors.values import TimeOptions, from_columns, from_texts, wrong_values
 from arterial.errors import DataError
-from arterial.network.schema import Schema
+from arterial.network.schema import Schema, Type
 from arterial.storage.remote import path_of
 
 
@@ -39,15 +40,17 @@ class FileTable(TableSource):
         file = data_file(path)
         if file.is_text:
             found = _texts_of(file, schema)
-            rows = from_texts(found.rows, schema, TimeOptions())
+            options = _recognised(found.rows, schema)
+            rows = from_texts(found.rows, schema, options)
         else:
             columns = columns_of(file)
             check_columns(columns, schema, str(path), reads_times=True)
             values = read_whole(file, schema.names)
             found = Texts(values, range(1, values.height + 1))
-            rows = from_columns(values, schema, TimeOptions())
+            options = _recognised(values, schema)
+            rows = from_columns(values, schema, options)
         what = "line" if file.is_text else "row"
-        _check_values(path, found, rows, schema, what)
+        _check_values(path, found, rows, schema, what, options)
         check_key(rows, self.key, self.name, str(path), found.lines, what)
         return rows
 
@@ -60,16 +63,28 @@ class FileTable(TableSource):
         return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _check_values(path: Path, found: Texts, rows: pl.DataFrame, schema: Schema, what: str) -> None:
+def _recognised(rows: pl.DataFrame, schema: Schema) -> TimeOptions:
+    """How numbers in columns of timestamps are read."""
+    units: dict[str, str | None] = {}
+    for column in schema:
+        values = rows[column.name]
+        if column.type is Type.TIMESTAMP and (values.dtype == pl.String or values.dtype.is_numeric()):
+            units[column.name] = unit_of(values)
+    return TimeOptions(recognised=units)
+
+
+def _check_values(
+    path: Path, found: Texts, rows: pl.DataFrame, schema: Schema, what: str, options: TimeOptions
+) -> None:
     """Raise at the first value that is not of its type."""
     wrong = wrong_values(found.rows, rows)
-    for name in schema.names:
-        places = wrong[name].arg_true()
+    for column in schema:
+        places = wrong[column.name].arg_true()
         if len(places):
             at = int(places[0])
-            raise DataError(
-                f"{path}: {what} {found.lines[at]}: {name} is {found.rows[name][at]!r}, expected {schema[name]}"
-            )
+            value = printable(found.rows[[at]])[column.name][0]
+            expected = options.expected(column, value).partition(";")[0]  # a table has no options for its times
+            raise DataError(f"{path}: {what} {found.lines[at]}: {column.name} is {value!r}, expected {expected}")
 
 
 def _texts_of(file: DataFile, schema: Schema) -> Texts:

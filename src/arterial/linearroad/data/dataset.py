@@ -84,8 +84,8 @@ class Data:
 
     @property
     def parquet_files(self) -> dict[int, Path]:
-        """The Parquet file of every expressway."""
-        return {xway: file.path for xway, file in self._files.items()}
+        """The Parquet file of every expressway; whole paths, since Spark's workers are in a folder of their own."""
+        return {xway: file.path.absolute() for xway, file in self._files.items()}
 
     def read(self, start: int, stop: int, xways: Sequence[int] | None = None) -> pa.Table:
         """The events of the seconds [start, stop) in time order, then by expressway; of `xways` or of all."""
@@ -100,7 +100,7 @@ class Data:
 
     def spark_frame(self, spark: SparkSession) -> DataFrame:
         """The events as a Spark frame, in no order."""
-        return spark.read.parquet(*(str(file.path) for file in self._files.values()))
+        return spark.read.parquet(*(str(file) for file in self.parquet_files.values()))
 
 
 @dataclass

@@ -114,7 +114,8 @@ def make_history(
         )
     try:
         remove_drafts(out, "history")
-        with draft_folder(out / "history") as draft:
+        # A whole path, since Spark's workers are in a folder of their own.
+        with draft_folder(out.absolute() / "history") as draft:
             (draft / FOLDER).mkdir()
             tasks = [] if wanted.segments else plan_segments(wanted.xways, draft, seed, form)
             tasks += [] if wanted.tolls else plan_tolls(wanted.vid, wanted.xway, draft, seed, form)

@@ -103,7 +103,7 @@ def validate(
         trying = replace(plan, alternatives=alternatives_of(profile, differing), differing=differing)
         tasks += history if plan.today else []
         found = _causes(work(tasks, trying, asked, progress), trying)
-    lines, faults, fault_counts = _pieces(ends)
+    lines, faults, fault_counts = _pieces(ends, {str(file.absolute()): str(file) for file in output_files(output)})
     cleaning = data.cleaning
     return Verdict(
         profile=profile.name,
@@ -138,16 +138,20 @@ def _asked(data: Data, plan: Plan) -> Asked:
 def _toll_tasks(tolls: Path | None, asked: Asked) -> list[Task]:
     if tolls is None or not asked.expenditures.height:
         return []
-    found = history_files(tolls, "tolls")
+    found = [file.absolute() for file in history_files(tolls, "tolls")]
     return [TollsOf(tuple(found[i : i + TOLL_FILES]), i) for i in range(0, len(found), TOLL_FILES)]
 
 
 def _tasks(data: Data, output: Path, segments: Path | None, plan: Plan, asked: Asked) -> list[Task]:
-    """What the first stage does but for TollHistory, the longest tasks first."""
+    """What the first stage does but for TollHistory, the longest tasks first.
+
+    Paths are whole: Spark's workers stay in the folder in which it was started.
+    """
     tasks: list[Task] = [RequestsOf()]
     if TRAVEL_TIME in plan.dialect.types and asked.travels.height:
         xways = tuple(asked.travels["xway"].unique().sort().to_list())
-        files = tuple(history_files(segments, "segments")) if segments is not None else ()
+        found = history_files(segments, "segments") if segments is not None else ()
+        files = tuple(file.absolute() for file in found)
         if files and not all(is_parquet(file) for file in files):
             tasks.append(JourneysOf(files, xways))
         else:
@@ -156,7 +160,7 @@ def _tasks(data: Data, output: Path, segments: Path | None, plan: Plan, asked: A
         TrafficOf(file, xway, direction) for xway, file in data.parquet_files.items() for direction in (EAST, WEST)
     ]
     for file in output_files(output):
-        tasks += [LinesOf(file, place, *span) for place, span in enumerate(chunks_of(file, LINES_CHUNK))]
+        tasks += [LinesOf(file.absolute(), place, *span) for place, span in enumerate(chunks_of(file, LINES_CHUNK))]
     return tasks
 
 
@@ -255,15 +259,19 @@ def _causes(parcels: list[Parcel], plan: Plan) -> dict[int, Causes]:
     return causes_of(evidence, plan.alternatives)
 
 
-def _pieces(parcels: list[Parcel]) -> tuple[int, list[dict[str, Any]], dict[str, int]]:
-    """The lines of the output, the first that are no answers, and how many there are by reason."""
+def _pieces(parcels: list[Parcel], names: dict[str, str]) -> tuple[int, list[dict[str, Any]], dict[str, int]]:
+    """The lines of the output, the first that are no answers, and how many there are by reason.
+
+    `names` are those of the files as the user gave them.
+    """
     pieces = [json.loads(parcel.payload) for parcel in parcels if parcel.kind == "piece"]
     lines: dict[str, int] = {}
     faults: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     for piece in sorted(pieces, key=lambda one: (one["file"], one["place"])):
         before = lines.get(piece["file"], 0)
-        faults += [{**fault, "line": before + fault["line"]} for fault in piece["faults"]]
+        file = names.get(piece["file"], piece["file"])
+        faults += [{**fault, "file": file, "line": before + fault["line"]} for fault in piece["faults"]]
         lines[piece["file"]] = before + piece["lines"]
         for reason, count in piece["counts"].items():
             counts[reason] = counts.get(reason, 0) + count

@@ -24,6 +24,14 @@ def _guarded(function: Callable[..., float]) -> Callable[..., float | None]:
     return call
 
 
+def sinh(value: float) -> float:
+    """The hyperbolic sine; infinity of the value's sign where it is too large."""
+    try:
+        return math.sinh(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
 def lpad(text: str, length: int, fill: str) -> str:
     """The text with the filling before it, or its beginning, in that length; without filling as it is."""
     return _filling(length - len(text), fill) + text[:length]
@@ -48,6 +56,7 @@ def _filling(length: int, fill: str) -> str:
 _OF_FLOATS: dict[str, Callable[..., float]] = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
     "exp": math.exp, "ln": math.log, "log10": math.log10, "log2": math.log2, "atan2": math.atan2, "pow": math.pow,
+    "sinh": sinh, "cosh": math.cosh, "tanh": math.tanh,
 }  # fmt: skip
 FLOATS: dict[str, Callable[..., Any]] = {name: _guarded(function) for name, function in _OF_FLOATS.items()}
 TEXTS: dict[str, Callable[..., Any]] = {

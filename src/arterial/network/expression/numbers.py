@@ -14,12 +14,13 @@ from arterial.network.schema import Type
 OF_FLOATS: dict[type[exp.Expression], str] = {
     exp.Sin: "sin", exp.Cos: "cos", exp.Tan: "tan", exp.Asin: "asin", exp.Acos: "acos", exp.Atan: "atan",
     exp.Exp: "exp", exp.Ln: "ln", exp.Sqrt: "sqrt", exp.Atan2: "atan2", exp.Pow: "pow",
+    exp.Sinh: "sinh", exp.Cosh: "cosh", exp.Tanh: "tanh",
 }  # fmt: skip
 """Functions of one or two floats that give a float."""
 
 NAMES = (
-    "abs floor ceil round sqrt sin cos tan asin acos atan atan2 exp ln log log10 log2 pow degrees radians sign trunc "
-    "pi isnan isinf mod coalesce ifnull nullif least greatest if cast"
+    "abs floor ceil round sqrt sin cos tan asin acos atan atan2 sinh cosh tanh exp ln log log10 log2 pow degrees "
+    "radians sign trunc pi isnan isinf mod coalesce ifnull nullif least greatest if cast"
 )
 _INFINITY = Literal(math.inf, Type.FLOAT64)
 

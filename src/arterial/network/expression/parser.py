@@ -9,6 +9,7 @@ three-valued; NaN equals itself and is greater than any other number; text is co
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -21,12 +22,13 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from arterial.errors import NetworkError
 from arterial.network.expression.binder import MAX_INT, MIN_INT, shortened
+from arterial.network.expression.chains import longest_or
 from arterial.network.expression.numbers import NAMES as OF_NUMBERS
 from arterial.network.expression.numbers import OF_FLOATS, Numbers
 from arterial.network.expression.texts import NAMES as OF_TEXTS
 from arterial.network.expression.texts import OF_TEXT, TESTS, Texts
 from arterial.network.expression.times import NAMES as OF_TIMES
-from arterial.network.expression.times import PARTS, Times
+from arterial.network.expression.times import OF_MINUTES, PARTS, Times
 from arterial.network.expression.tree import Call, Column, Literal, Tree, cast, known_column
 from arterial.network.schema import Schema, Type
 
@@ -41,6 +43,9 @@ MOST_PARTS = 100_000
 
 MOST_SIGNS = 100_000
 """How long an expression may be."""
+
+
+_MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]+\.(\w+)'>")
 
 
 class TooLargeError(NetworkError):
@@ -61,6 +66,8 @@ def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
         raise TooLargeError(
             f"the expression {shortened(text)} has {len(text):,} signs; expected at most {MOST_SIGNS:,}"
         )
+    if longest_or(text) > MOST_LEVELS:
+        raise _too_deep(text)
     try:
         return _parse(text, schema, window)
     except RecursionError:  # raised by sqlglot, before our own count of levels
@@ -73,6 +80,10 @@ def _parse(text: str, schema: Schema, window: Type | None) -> Tree:
         parsed = sqlglot.parse_one(text, read=Dialect)
     except SqlglotError as error:
         reason = str(error).split("\n")[0].removesuffix(".")
+        if missing := _MISSING.match(reason):
+            kind = getattr(exp, missing[1], None)
+            name = kind.sql_name().lower() if isinstance(kind, type) and issubclass(kind, exp.Func) else missing[1]
+            reason = f"{name} needs more values"
         raise NetworkError(f"cannot read the expression {shortened(text)}: {reason}") from None
     if _levels(parsed) > MOST_LEVELS:
         raise _too_deep(text)
@@ -377,8 +388,8 @@ class _Parser(Numbers, Texts, Times):
             return self._aggregate("window_start", None)
         if part.name.lower() in ("percentile", "approx_percentile") and len(part.expressions) == 2:
             return self._percentile(part.name.lower(), *part.expressions)
-        if part.name.lower() == "weekday" and len(part.expressions) == 1:
-            return self._part("weekday", part.expressions[0])
+        if part.name.lower() in ("weekday", *OF_MINUTES) and len(part.expressions) == 1:
+            return self._part(part.name.lower(), part.expressions[0])
         if part.name.lower() == "date_part" and len(part.expressions) == 2:
             return self._part(self._text_constant(part.expressions[0], "the part").lower(), part.expressions[1])
         raise self._unknown(part.name)

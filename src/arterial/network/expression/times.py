@@ -15,6 +15,8 @@ from arterial.network.schema import Type
 
 SECOND = 1_000_000
 _LENGTHS = {"second": SECOND, "minute": 60 * SECOND, "hour": 3600 * SECOND, "day": 86_400 * SECOND}
+_FINE = {"microsecond": 1, "millisecond": 1_000}
+"""Parts of the minute; those of the second would lose the seconds, and DuckDB keeps them."""
 _CYCLES = {"second": 60, "minute": 60, "hour": 24}
 _WEEKDAYS = {"dayofweek": (4, 0), "weekday": (4, 0), "isodow": (3, 1)}
 """What to add to the days since 1970, a Thursday, before and after taking the remainder by 7."""
@@ -22,10 +24,17 @@ _CALENDAR = ("year", "month", "day", "dayofyear")
 PARTS: dict[type[exp.Expression], str] = {
     exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfYear: "dayofyear", exp.Quarter: "quarter",
     exp.Hour: "hour", exp.Minute: "minute", exp.Second: "second", exp.DayOfWeek: "dayofweek",
-    exp.DayOfWeekIso: "isodow", exp.TimeToUnix: "epoch",
+    exp.DayOfWeekIso: "isodow", exp.TimeToUnix: "epoch", exp.Week: "week", exp.WeekOfYear: "week",
 }  # fmt: skip
-_PART_NAMES = (*_CALENDAR, "quarter", *_CYCLES, *_WEEKDAYS, "epoch")
-NAMES = " ".join((*_PART_NAMES, "date_trunc", "date_part", "extract", "strftime", "to_timestamp"))
+OF_MINUTES = tuple(_FINE)
+_PART_NAMES = (*_CALENDAR, "quarter", "week", *_CYCLES, *_FINE, *_WEEKDAYS, "epoch")
+_OTHERS = ("date_trunc", "date_part", "date_diff", "extract", "strftime", "to_timestamp", "epoch_ms")
+NAMES = " ".join((*_PART_NAMES, *_OTHERS, "dayname", "monthname"))
+_UNITS = (*_FINE, *_LENGTHS, "week", "month", "quarter", "year")
+_SHORT = {
+    "us": "microsecond", "ms": "millisecond", "s": "second", "sec": "second", "m": "minute", "min": "minute",
+    "h": "hour", "hr": "hour", "d": "day", "w": "week", "mon": "month", "y": "year", "yr": "year",
+}  # fmt: skip
 _CODES = "YmdHMSfjaAbBy%"
 """The codes of strftime that mean the same everywhere."""
 
@@ -43,12 +52,46 @@ class Times(Binder):
             return Call(name, (time,), Type.INT64)
         if name == "quarter":
             return _plus(_whole("//", _plus(Call("month", (time,), Type.INT64), -1), 3), 1)
+        if name == "week":  # the week of its Thursday, as in ISO 8601
+            thursday = cast(_plus(cast(self._trunc("week", time), Type.INT64), 3 * _LENGTHS["day"]), Type.TIMESTAMP)
+            return _plus(_whole("//", _plus(Call("dayofyear", (thursday,), Type.INT64), -1), 7), 1)
+        if name in _FINE:
+            return _whole("//", _whole("%", count, _LENGTHS["minute"]), _FINE[name])
         if name in _CYCLES:
             return _whole("%", _whole("//", count, _LENGTHS[name]), _CYCLES[name])
         if name in _WEEKDAYS:
             before, after = _WEEKDAYS[name]
             return _plus(_whole("%", _plus(_whole("//", count, _LENGTHS["day"]), before), 7), after)
         return Call("/", (cast(count, Type.FLOAT64), Literal(float(SECOND), Type.FLOAT64)), Type.FLOAT64)
+
+    def _on_dayname(self, part: exp.Dayname) -> Tree:
+        return Call("strftime", (self._time(part.this, "dayname"), Literal("%A", Type.STRING)), Type.STRING)
+
+    def _on_monthname(self, part: exp.Monthname) -> Tree:
+        return Call("strftime", (self._time(part.this, "monthname"), Literal("%B", Type.STRING)), Type.STRING)
+
+    def _on_datediff(self, part: exp.DateDiff) -> Tree:
+        """How many borders of the unit lie between two times; of weeks, how many whole ones do."""
+        given = part.args.get("unit")
+        if given is None:
+            raise self._error("expected date_diff('unit', from, to)")
+        unit = given.name.lower()
+        unit = _SHORT.get(unit.removesuffix("s") if unit not in _SHORT else unit, unit.removesuffix("s"))
+        if unit not in _UNITS:
+            raise self._error(f"date_diff knows {', '.join(_UNITS)}, got {given.name.lower()!r}{near(unit, _UNITS)}")
+        sides = [self._time(one, "date_diff") for one in (part.expression, part.this)]
+        begin, end = (self._number_of("day" if unit == "week" else unit, side) for side in sides)
+        between = Call("-", (end, begin), Type.INT64)
+        return self._nearer_zero(between, 7) if unit == "week" else between
+
+    def _number_of(self, unit: str, time: Tree) -> Tree:
+        """Which unit it is that a time lies in, counted from any one."""
+        count = cast(time, Type.INT64)
+        if unit in ("year", "quarter", "month"):
+            months = _plus(Call("month", (time,), Type.INT64), -1)
+            months = Call("+", (_times(Call("year", (time,), Type.INT64), 12), months), Type.INT64)
+            return _whole("//", months, {"year": 12, "quarter": 3, "month": 1}[unit])
+        return _whole("//", count, {**_LENGTHS, **_FINE}[unit])
 
     def _on_extract(self, part: exp.Extract) -> Tree:
         return self._part(part.this.name.lower(), part.expression)
@@ -91,13 +134,32 @@ class Times(Binder):
         return Call("strftime", (self._time(part.this, "strftime"), Literal(form, Type.STRING)), Type.STRING)
 
     def _on_unixtotime(self, part: exp.UnixToTime) -> Tree:
-        if part.args.get("scale") is not None:
+        scale = part.args.get("scale")
+        if scale is not None and scale.name == "3":
+            return self._epoch_ms(part.this)
+        if scale is not None:
             raise self._error("expected to_timestamp(seconds)")
         seconds = self._number(part.this)
         if seconds.type is Type.FLOAT64:
             count = Call("*", (seconds, Literal(float(SECOND), Type.FLOAT64)), Type.FLOAT64)
             return cast(cast(Call("round", (count,), Type.FLOAT64), Type.INT64), Type.TIMESTAMP)
         return cast(_times(cast(seconds, Type.INT64), SECOND), Type.TIMESTAMP)
+
+    def _epoch_ms(self, part: Any) -> Tree:
+        """Of a time its milliseconds since 1970, rounded; of a number the time."""
+        value = self._as_instant(self.tree(part))
+        if value.type is not None and value.type.is_integer:
+            return cast(_times(cast(value, Type.INT64), _FINE["millisecond"]), Type.TIMESTAMP)
+        if value.type not in (Type.TIMESTAMP, None):
+            raise self._error(f"epoch_ms needs a timestamp, or milliseconds as an integer, got {value.type}")
+        count = cast(cast(value, Type.TIMESTAMP), Type.INT64)
+        away = self._case(self._comparison("<", count, Literal(0, Type.INT64)), _plus(count, -500), _plus(count, 500))
+        return self._nearer_zero(away, 1_000)
+
+    def _nearer_zero(self, count: Tree, by: int) -> Tree:
+        """A quotient of which the fraction is cut off."""
+        below = Call("neg", (_whole("//", Call("neg", (count,), Type.INT64), by),), Type.INT64)
+        return self._case(self._comparison("<", count, Literal(0, Type.INT64)), below, _whole("//", count, by))
 
     def _shifted(self, sign: int, time: Any, interval: exp.Interval) -> Tree:
         """A time and an interval of fixed length."""

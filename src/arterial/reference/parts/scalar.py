@@ -202,6 +202,11 @@ def _regexp_extract(text: str, pattern: str, group: int) -> str:
     return (found[group] or "") if found else ""
 
 
+def _strftime(time: datetime, form: str) -> str:
+    """A year has four digits, also the first ones, which C writes shorter."""
+    return time.strftime(re.sub(r"%(.)", lambda code: f"{time.year:04}" if code[1] == "Y" else code[0], form))
+
+
 _LAZY: dict[str, Callable[[Tuple, list[Callable[[Tuple], Any]]], Any]] = {
     "and": _and,
     "or": _or,
@@ -241,7 +246,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "month": lambda a: a.month,
     "day": lambda a: a.day,
     "dayofyear": lambda a: a.timetuple().tm_yday,
-    "strftime": lambda a, form: a.strftime(form),
+    "strftime": _strftime,
     "regexp_matches": lambda a, pattern: _regexp(pattern).search(a) is not None,
     "regexp_replace": _regexp_replace,
     "regexp_extract": _regexp_extract,

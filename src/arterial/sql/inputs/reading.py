@@ -17,7 +17,19 @@ from arterial.connectors.files.find import CSV, PARQUET, data_file
 from arterial.connectors.files.inspection import keys_of
 from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.rejects import Reject
-from arterial.connectors.times import NAMES, parse_times, times_of_numbers, unit_of
+from arterial.connectors.times import (
+    FORMATS,
+    NAMES,
+    SECONDS_FROM,
+    expected_number,
+    of_another_unit,
+    parse_times,
+    times_of_numbers,
+    unit_of,
+    why_no_time,
+    within_years,
+)
+from arterial.connectors.values import is_number, wrong_values
 from arterial.errors import DataError
 from arterial.moving.files.event_file import FIELDS, read_events
 from arterial.moving.files.event_table import EVENT_SCHEMA
@@ -58,6 +70,8 @@ class Input:
     notices: tuple[str, ...] = ()
     fractional: bool = False
     """Whether its times are numbers with fractions of a second, held as timestamps."""
+    unit: str | None = None
+    """The unit of its times that was recognised, if they are numbers since 1970 and not seconds."""
 
 
 def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space = Space.PLANE) -> Input:
@@ -77,7 +91,7 @@ def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space 
             return _from_events(path, space)
         with file.open() as stream:
             if file.kind == CSV:
-                texts = read_texts(path, lossy=True, opened=stream)
+                texts = read_texts(path, aside=True, opened=stream)
             else:
                 texts = read_all(stream, tuple(keys_of(file)))
         return _typed(path, texts, wishes, table, space)
@@ -126,7 +140,8 @@ def _numbered(rows: pl.DataFrame) -> Texts:
 
 def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) -> Input:
     """The columns as their types, the roles of some of them, and the rows that cannot be used."""
-    found = texts.rows
+    found = texts.rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    texts = replace(texts, rows=found)
     if not found.columns:
         raise DataError(f"{path}: has no columns; expected a line with their names, then rows")
     time = None if table else _role(path, found.columns, wishes.time, TIME_NAMES)
@@ -136,19 +151,24 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
         "y": _role(path, found.columns, wishes.y, Y_NAMES),
     }
     if time is None:
-        columns = [_column(found[name]) for name in found.columns]
-        rows = pl.DataFrame(columns)
-        return Input(TableEntry(_schema_of(rows)), rows, tuple(texts.rejects))
+        rows = pl.DataFrame([_column(found[name]) for name in found.columns])
+        fits, unfit = judged(texts, wrong_values(found, rows), lambda name, value: str(_schema_of(rows)[name]))
+        return Input(TableEntry(_schema_of(rows)), rows.filter(fits), tuple(sorted([*texts.rejects, *unfit])))
     if wishes.rows:
         roles["object"] = None
     if roles["x"] is None or roles["y"] is None:
         roles["x"] = roles["y"] = None
     columns, wrong, notices = [], [], []
-    fractional = False
+    fractional, unit = False, None
     for name in found.columns:
         series = found[name]
         if name == time:
+            if not (series.dtype in (pl.String, pl.Date, pl.Null, pl.Datetime) or series.dtype.is_numeric()):
+                raise DataError(
+                    f"{path}: the column {time!r} is {series.dtype} and cannot be the time; expected {FORMATS}"
+                )
             column, fractional, unit = _times(series)
+            column = within_years(column) if isinstance(column.dtype, pl.Datetime) else column
             if unit is not None:
                 notices.append(f"{path}: numbers in column {time!r} are read as {NAMES[unit]} since 1970")
         elif name in (roles["x"], roles["y"]):
@@ -160,11 +180,17 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
             column = _column(series)
         if name == time or name in roles.values():
             wrong.append(column.is_null().alias(name))
+        else:
+            wrong.append((series.is_not_null() & column.is_null()).alias(name))
         columns.append(column.alias(name))
     rows = pl.DataFrame(columns)
 
     def expected(name: str, value: object) -> str:
-        return "a time" if name == time else "a value" if value is None else "a number in its range"
+        if name == time and is_number(value):
+            return expected_number(unit or "s")
+        if name == time:
+            return why_no_time(str(value), None) or "a time"
+        return "a value" if value is None else "a number in its range"
 
     fits, unfit = judged(texts, pl.DataFrame(wrong), expected)
     rows = rows.filter(fits)
@@ -172,7 +198,7 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
         rows = rows.sort(time, maintain_order=True)
         notices.append(f"{path}: the rows were not in the order of {time}, and were put in it")
     entry = StreamEntry(_schema_of(rows), time, roles["object"], roles["x"], roles["y"])
-    return Input(entry, rows, tuple(sorted([*texts.rejects, *unfit])), tuple(notices), fractional)
+    return Input(entry, rows, tuple(sorted([*texts.rejects, *unfit])), tuple(notices), fractional, unit)
 
 
 def _role(path: Path, columns: Sequence[str], wish: str | None, names: tuple[str, ...]) -> str | None:
@@ -202,7 +228,9 @@ def _times(series: pl.Series) -> tuple[pl.Series, bool, str | None]:
         whole = series.cast(pl.Int64, strict=False) if series.dtype.is_integer() else numbers.clear(len(numbers))
     middle = pl.Series([numbers.filter(numbers.is_finite()).median()], dtype=pl.Float64)
     if (unit := unit_of(middle)) not in (None, "s"):
-        return times_of_numbers(numbers, unit, exact=whole), False, unit
+        return times_of_numbers(numbers, unit, exact=whole, recognised=True), False, unit
+    if unit and middle[0] > SECONDS_FROM:
+        numbers = numbers.set(of_another_unit(numbers, unit).fill_null(False), None)
     numbers = numbers.set(~numbers.is_finite().fill_null(True) | (numbers.abs() > 9e12).fill_null(False), None)
     if (whole.is_not_null() | numbers.is_null()).all():
         return whole.set(numbers.is_null(), None), False, None
@@ -249,7 +277,7 @@ def _known(series: pl.Series) -> pl.Series:
         return series.cast(pl.Float64)
     if kind == pl.Date or isinstance(kind, pl.Datetime):
         return _times(series)[0]
-    if kind.is_nested() or kind == pl.Binary:
+    if kind.is_nested() or kind in (pl.Binary, pl.Time, pl.Duration, pl.Object):
         raise DataError(f"the column {series.name!r} is {kind}; expected numbers, texts, bools or times")
     return series.cast(pl.String)
 

@@ -91,6 +91,8 @@ def read_standard_input(
     begin = len(content) - len(content.lstrip(b"\r\n \t\xef\xbb\xbf"))
     is_json = content.startswith(b"{", begin)
     reader = LineReader(NAME, LineFormat(given.entry.schema, "jsonl" if is_json else "csv", None, options))
+    if given.unit is not None:
+        reader.place.units[given.entry.time] = given.unit  # the first rows decide, and not the next one
     if not is_json:
         reader.feed(content[: content.find(b"\n", begin) + 1])  # the header
     reader.place.lines = content[:end].count(b"\n")

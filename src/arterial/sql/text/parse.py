@@ -16,7 +16,8 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from arterial.network.expression.parser import MOST_SIGNS, Dialect
+from arterial.network.expression.chains import longest_or
+from arterial.network.expression.parser import MOST_LEVELS, MOST_SIGNS, Dialect
 from arterial.sql.text.characters import plain
 from arterial.sql.text.clauses import cut_clauses
 from arterial.sql.text.mistake import Place, SqlError
@@ -44,6 +45,9 @@ def readable_depth(text: str) -> Iterator[None]:
     """A query that is very long, or nested deeper than Python can follow, is a mistake in its text."""
     if len(text) > MOST_SIGNS:
         raise SqlError(f"the query has {len(text):,} signs; expected at most {MOST_SIGNS:,}", text, NOWHERE)
+    if longest_or(text) > MOST_LEVELS:
+        what = f"a condition is nested more than {MOST_LEVELS} levels deep; use IN (…) instead of many OR"
+        raise SqlError(what, text, NOWHERE)
     try:
         yield
     except RecursionError:

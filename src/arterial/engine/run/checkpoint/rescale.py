@@ -71,6 +71,7 @@ def finish_rescaling(folder: Path) -> None:
         remove_folder(folder.parent / "spark")
         # If it came back after a power cut that has no marker, the run would go on with both states.
         sync(folder.parent)
+        _adopt_older(folder)
         if (folder / NEW_CHUNKS).is_dir():
             remove_folder(folder / CHUNKS)
             rename(folder / NEW_CHUNKS, folder / CHUNKS)
@@ -81,6 +82,16 @@ def finish_rescaling(folder: Path) -> None:
         # If it came back after steps with the new state, they would be removed for it.
         sync(draft)
     _remove_draft(folder)
+
+
+def _adopt_older(folder: Path) -> None:
+    """The chunks of a rescaling that an older version left half done: it kept them with the rest of the draft."""
+    older = folder / RESCALED / CHUNKS
+    if older.is_dir():
+        remove_folder(folder / NEW_CHUNKS)
+        rename(older, folder / NEW_CHUNKS)
+        sync(folder)
+        sync(folder / RESCALED)
 
 
 def _remove_draft(folder: Path) -> None:
