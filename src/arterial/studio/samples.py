@@ -176,13 +176,20 @@ def _typed(row: Row, schema: Schema, where: str) -> dict[str, Any]:
             elif field.type is Type.FLOAT64:
                 typed[field.name] = float(value)
             else:
-                whole = int(value)
-                if whole != float(value):
-                    raise ValueError(value)
-                typed[field.name] = whole
+                typed[field.name] = _whole(value)
         except (TypeError, ValueError, OverflowError):
             raise RunError(f"{where}, column {field.name!r}: expected {field.type}, got {value!r}") from None
     return typed
+
+
+def _whole(value: Any) -> int:
+    """A whole number; a page gives one beyond 2**53 as text, since it has no such numbers."""
+    if isinstance(value, str):
+        return int(value)
+    whole = int(value)
+    if whole != value:
+        raise ValueError(value)
+    return whole
 
 
 def _free(name: str, taken: set[str]) -> str:
