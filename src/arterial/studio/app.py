@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 from arterial.causes.recorded import why_in
 from arterial.drawing.as_python import as_python
 from arterial.engine.plan.description import NetworkFacts
-from arterial.engine.run.control.settlement import count_overflow
+from arterial.engine.run.control.settlement import count_late, count_waiting
 from arterial.engine.run.versions.optimizer import in_words, read_log
 from arterial.engine.run.versions.requests import REPLACE, SETTLE, Answer, ask
 from arterial.engine.steering.control import read_control
@@ -97,6 +97,8 @@ class Overflowed(BaseModel):
 
     waiting: int
     """So many tuples wait."""
+    ports: dict[str, int]
+    """The same by the port at the end of the arc on which they were left out."""
     late: dict[str, int]
     """So many answers came late, by output."""
 
@@ -183,8 +185,9 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
     @app.get("/api/overflow", responses=of_run)
     def get_overflow() -> Overflowed:
         """What was left out and waits to be settled, and the answers that came late by that."""
-        waiting, late = count_overflow(the_run().checkpoint)
-        return Overflowed(waiting=waiting, late=late)
+        checkpoint = the_run().checkpoint
+        ports = count_waiting(checkpoint)
+        return Overflowed(waiting=sum(ports.values()), ports=ports, late=count_late(checkpoint))
 
     @app.post("/api/settle", responses=to_run)
     def post_settle(asked: Settle) -> Answer:

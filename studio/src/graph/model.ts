@@ -93,6 +93,23 @@ export function wayTo(network: NetworkFacts, box: string): string[] {
   return names;
 }
 
+/** The outputs that each arc leads to, by its name. */
+export function outputsBehind(network: Pick<NetworkFacts, "boxes" | "arcs">): Map<string, string[]> {
+  const outputs = new Set(network.boxes.filter((box) => box.kind === "output").map((box) => box.name));
+  const leaving = new Map<string, string[]>();
+  for (const arc of network.arcs) leaving.set(arc.begin, [...(leaving.get(arc.begin) ?? []), arc.end]);
+  const known = new Map<string, ReadonlySet<string>>();
+  const behind = (box: string): ReadonlySet<string> => {
+    const before = known.get(box);
+    if (before) return before;
+    const found = new Set(outputs.has(box) ? [box] : []);
+    known.set(box, found);
+    for (const next of leaving.get(box) ?? []) for (const output of behind(next)) found.add(output);
+    return found;
+  };
+  return new Map(network.arcs.map((arc) => [arc.name, [...behind(arc.end)].sort()]));
+}
+
 export interface Hit {
   /** A box, or the name of an arc. */
   target: string;

@@ -521,6 +521,8 @@ export interface components {
              * @default false
              */
             connectable: boolean;
+            /** Paper */
+            paper?: string | null;
         };
         /**
          * Checked
@@ -646,6 +648,10 @@ export interface components {
         Overflowed: {
             /** Waiting */
             waiting: number;
+            /** Ports */
+            ports: {
+                [key: string]: number;
+            };
             /** Late */
             late: {
                 [key: string]: number;
