@@ -17,6 +17,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from arterial.causes.recorded import why_in
+from arterial.causes.why import SeveralRowsError
 from arterial.drawing.as_python import as_python
 from arterial.engine.plan.description import NetworkFacts
 from arterial.engine.run.control.settlement import count_late, count_waiting
@@ -41,6 +42,8 @@ SEND_SECONDS = 20.0
 MOST_CHANNELS = 32
 WHY_SECONDS = 10.0
 """How long tuples are left out, one after the other, to see whether a row changes."""
+MOST_LISTED = 200
+"""So many rows are listed at most where a condition fits several."""
 ANSWER_SECONDS = 20.0
 """How long a run may take to answer a request."""
 PARQUET = "application/vnd.apache.parquet"
@@ -137,6 +140,12 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
     async def mistaken(request: Request, mistake: ArterialError) -> JSONResponse:
         return JSONResponse({"detail": str(mistake)}, 400)
 
+    @app.exception_handler(SeveralRowsError)
+    async def several(request: Request, mistake: SeveralRowsError) -> JSONResponse:
+        # The page lists them, and one of them is chosen.
+        rows = samples.as_plain(mistake.rows[:MOST_LISTED])
+        return JSONResponse({"detail": str(mistake).partition(":\n")[0], "rows": rows}, 400)
+
     def the_run() -> Run:
         if not isinstance(subject, Run):
             raise HTTPException(404, "no run is shown here, but a network")
@@ -230,8 +239,9 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
 
     @app.post("/api/why", responses=to_run)
     def post_why(asked: AskedWhy) -> dict[str, Any]:
-        """What caused a row of an output, as `arterial why --json` prints it."""
-        return why_in(the_run().checkpoint, asked.output, asked.where or asked.row, seconds=WHY_SECONDS).as_data()
+        """What caused a row of an output, as `arterial why --json` prints it; whole numbers beyond 2**53 as texts."""
+        said = why_in(the_run().checkpoint, asked.output, asked.where or asked.row, seconds=WHY_SECONDS)
+        return dict(samples.as_plain(said.as_data()))
 
     @app.get("/api/vehicle/why", responses=of_run)
     def get_vehicle_why(

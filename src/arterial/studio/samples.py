@@ -6,7 +6,7 @@ Nothing of this touches a run: the part begins with empty state, and runs in the
 from __future__ import annotations
 
 import io
-import json
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -148,8 +148,16 @@ def find_arc_of(network: NetworkValue, name: str) -> Arc:
 
 
 def as_plain(value: Any) -> Any:
-    """A value as JSON holds it."""
-    return json.loads(json.dumps(value, default=str))
+    """A value as JSON holds it; with texts where a page has no such numbers, as `frames.py` gives them."""
+    if isinstance(value, Mapping):
+        return {str(name): as_plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(part) for part in value]
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= 1 << 53 else str(value)
+    return value if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
 def _typed(row: Row, schema: Schema, where: str) -> dict[str, Any]:

@@ -279,7 +279,7 @@ export interface paths {
         put?: never;
         /**
          * Post Why
-         * @description What caused a row of an output, as `arterial why --json` prints it.
+         * @description What caused a row of an output, as `arterial why --json` prints it; whole numbers beyond 2**53 as texts.
          */
         post: operations["post_why_api_why_post"];
         delete?: never;

@@ -5,6 +5,7 @@ import type { ArcFacts, BoxFacts } from "../../wire/api";
 import type { ShownProps } from ".";
 import { GraphPlot } from "./GraphPlot";
 import { lossesOf, useOverflow } from "./losses";
+import { OutputRows } from "./OutputRows";
 import { AskWhy } from "./Why";
 
 export function BoxPage({ box, network, moment, state, go }: ShownProps & { box: BoxFacts }) {
@@ -19,6 +20,7 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
   const overflow = useOverflow(state?.status);
   const lost = state?.status && box.kind === "output" ? lossesOf(network, window, state.status, overflow)[box.name] : undefined;
   const kept = window?.state[box.name];
+  const active = state?.status?.state === "running" || state?.status?.state === "paused";
   return (
     <article data-testid="box-page">
       <p className="kicker">{box.kind.replaceAll("_", " ")}</p>
@@ -80,7 +82,12 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
           )}
         </section>
       )}
-      {state?.status && box.kind === "output" && coming[0] && <AskWhy output={box.name} columns={coming[0].columns} />}
+      {state?.status && box.kind === "output" && coming[0] && (
+        <>
+          {active && <OutputRows arc={coming[0]} output={box.name} />}
+          <AskWhy output={box.name} columns={coming[0].columns} />
+        </>
+      )}
       {Object.keys(box.arguments).length > 0 && (
         <section>
           <h3>Arguments</h3>
