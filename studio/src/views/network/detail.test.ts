@@ -6,7 +6,8 @@ describe("the closer one is, the more is shown", () => {
     expect([0.05, 0.5, 0.7, 0.9, 1, 2.5].map(detailAt)).toEqual(["far", "far", "nearer", "nearer", "near", "near"]);
   });
   it("arguments are said in a line", () => {
-    expect(argumentsInShort({ arguments: { values: "top = max(speed)", every: "10 seconds" } })).toBe("top = max(speed); 10 seconds");
+    expect(argumentsInShort({ arguments: { values: "top = max(speed)", every: "10 seconds" } })).toBe("top = max(speed); every 10 seconds");
+    expect(argumentsInShort({ arguments: { weight: "2.0" } })).toBe("weight 2.0");
     expect(argumentsInShort({ arguments: { predicate: "x".repeat(500) } })).toHaveLength(80);
     expect(argumentsInShort({ arguments: {} })).toBe("");
   });

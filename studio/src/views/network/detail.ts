@@ -14,9 +14,9 @@ export function detailAt(zoom: number): Detail {
 
 const LONGEST = 80;
 
-/** The arguments of a box in a line, without their names. */
+/** The arguments of a box in a line; a number or a single word has its name before it. */
 export function argumentsInShort({ arguments: said }: Pick<BoxFacts, "arguments">): string {
-  const text = Object.values(said).join("; ");
+  const text = Object.entries(said).map(([name, value]) => (/^(\d|[\w.]+$)/.test(value) ? `${name.replaceAll("_", " ")} ${value}` : value)).join("; ");
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
 }
 
