@@ -168,6 +168,49 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
 
 
 @pytest.mark.thorough
+def test_a_hundred_thousand_vehicles(page: Page, tmp_path: Path) -> None:
+    many, xways = 100_000, 4
+    vid = pl.int_range(many, eager=True)
+    first = pl.DataFrame({"vid": vid, "xway": vid % xways, "dir": vid // xways % 2, "lane": vid // 8 % 3 + 1})
+    first = first.with_columns(pos=vid * 7919 % (100 * SEGMENT_FEET - 3000), speed=vid % 60 + 40)
+    trains = []
+    for time in (0, 30):
+        reports = first.with_columns(time=time, pos=pl.col("pos") + 44 * time).with_columns(
+            seg=pl.col("pos") // SEGMENT_FEET
+        )
+        rows = reports.select(pl.col(name).cast(kind) for name, kind in REPORT_SCHEMA.polars().items())
+        trains.append(Train(rows, END if time else time))
+    run = run_locally(
+        linear_road_network(SPEC, History(), keep="1 hour"),
+        {
+            "reports": MemorySource(trains),
+            "requests": MemorySource(Train(REQUEST_SCHEMA.empty(), train.through) for train in trains),
+        },
+        {"alerts": MemorySink(), "notices": MemorySink()},
+        tmp_path / "run",
+        Settings(shards=2),
+    )
+    assert run.wait(300)
+    shown = Studio(Run(tmp_path / "run")).start()
+    try:
+        page.goto(f"{shown.address}#/city")
+        expect(page.get_by_test_id("city-size")).to_have_text("100,000", timeout=120_000)
+        assert inked(page) > 50_000, "the vehicles are not drawn"
+        frames = [float(page.get_by_test_id("city").get_attribute("data-frame") or 0) for _ in range(10)]
+        print(f"\n{many:,} vehicles: {sorted(frames)[5]:.1f} ms of script a frame")
+        picture(page, "city-100000")
+        # One of them can be found, and looked at near by.
+        page.get_by_label("Find a vehicle").fill("99999")
+        page.get_by_role("button", name="Find", exact=True).click()
+        expect(page.get_by_test_id("card")).to_contain_text("79 mph")
+        for _ in range(3):
+            page.get_by_role("button", name="Nearer").click()
+        assert inked(page) > 2000
+    finally:
+        shown.stop()
+
+
+@pytest.mark.thorough
 def test_any_stream_with_x_and_y_is_a_city_too(page: Page, tmp_path: Path) -> None:
     net = Network("robots")
     source = net.source("moves", {"time": int, "robot": int, "x": float, "y": float})

@@ -80,6 +80,16 @@ def test_a_box_says_what_it_does(page: Page, studio: Studio) -> None:
     expect(said).to_contain_text("top = max(speed)")
     expect(said).to_contain_text("level 0, by vehicle")
     expect(said).to_contain_text("/s")
+    expect(page.get_by_test_id("paper")).to_have_text("From the papers: Aurora §2.1, thesis §5.4.2")
+    expect(page.get_by_test_id("state-size")).to_contain_text("B")  # bytes, or kB
+    rows = "rows => rows.map(row => [...row.cells].map(cell => cell.innerText).join(' ').trim())"
+    assert page.get_by_test_id("schema-in").locator("tr").evaluate_all(rows) == [
+        "time int64 time", "vehicle int64 key", "road int64", "speed int64",
+    ]  # fmt: skip
+    assert page.get_by_test_id("schema-out").locator("tr").evaluate_all(rows) == [
+        "vehicle int64 key", "time int64 time", "reports int64", "top int64",
+    ]  # fmt: skip
+    picture(page, "box")
 
 
 def test_a_monitor_shows_the_tuples_that_pass_and_gives_them_as_a_test(

@@ -103,7 +103,8 @@ def _test(asked: str | Mapping[str, Any], schema: Schema) -> Callable[[pl.DataFr
 
 
 def _typed(value: Any, kind: Type, name: str) -> Any:
-    """A value as JSON holds it, as the column does: times are texts, or numbers of microseconds."""
+    """A value as JSON holds it, as the column does: times are texts, or numbers of microseconds; a whole number that
+    JavaScript has none for is a text too."""
     try:
         if value is None:
             return None
@@ -112,6 +113,8 @@ def _typed(value: Any, kind: Type, name: str) -> Any:
             return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
         if kind is Type.TIMESTAMP and isinstance(value, int):
             return instant_to_value(value, kind)
+        if isinstance(value, str) and kind.polars.is_integer():
+            return int(value)
         return float(value) if kind is Type.FLOAT64 else value
     except (ValueError, TypeError, OverflowError) as mistake:
         raise RunError(f"the column {name!r} is {kind.value}; {value!r} is not: {mistake}") from None

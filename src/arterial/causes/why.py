@@ -28,6 +28,14 @@ LISTED = 5
 """So many of the rows that fit are listed where a condition fits several."""
 
 
+class SeveralRowsError(RunError):
+    """A condition fits several rows; `rows` has the first of them."""
+
+    def __init__(self, message: str, rows: list[dict[str, Any]]) -> None:
+        super().__init__(message)
+        self.rows = rows
+
+
 def why(
     network: Network | NetworkValue,
     output: str,
@@ -189,9 +197,10 @@ def _choose(
     if number > 1 and len({group_of(one, names) for one in rows}) > 1:
         first = "\n".join(f"  {i}: {in_words(one)}" for i, one in enumerate(rows[:LISTED], 1))
         more = f"\n  … and {number - LISTED:,} more" if number > LISTED else ""
-        raise RunError(
+        raise SeveralRowsError(
             f"output {output!r}: {number:,} rows {asked}; ask about one of them, with a narrower condition or by its "
-            f"number (--row 1, in Python row=1):\n{first}{more}"
+            f"number (--row 1, in Python row=1):\n{first}{more}",
+            rows,
         )
     return rows[0]
 

@@ -34,6 +34,8 @@ class SlotFigures:
     state_written: int = 0
     state_bytes: int = 0
     """Bytes of state: read in this step, written in it, and held by now."""
+    state: Mapping[str, int] = field(default_factory=dict)
+    """Bytes held by box; the rest of `state_bytes` are tuples that wait. Of a local run, what is in its memory."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ def as_json(step: StepFigures) -> dict[str, Any]:
                 slot.state_read,
                 slot.state_written,
                 slot.state_bytes,
+                *((dict(slot.state),) if slot.state else ()),
             ]
             for slot in step.slots
         ],

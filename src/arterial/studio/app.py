@@ -17,9 +17,10 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from arterial.causes.recorded import why_in
+from arterial.causes.why import SeveralRowsError
 from arterial.drawing.as_python import as_python
 from arterial.engine.plan.description import NetworkFacts
-from arterial.engine.run.control.settlement import count_overflow
+from arterial.engine.run.control.settlement import count_late, count_waiting
 from arterial.engine.run.versions.optimizer import in_words, read_log
 from arterial.engine.run.versions.requests import REPLACE, SETTLE, Answer, ask
 from arterial.engine.steering.control import read_control
@@ -41,6 +42,8 @@ SEND_SECONDS = 20.0
 MOST_CHANNELS = 32
 WHY_SECONDS = 10.0
 """How long tuples are left out, one after the other, to see whether a row changes."""
+MOST_LISTED = 200
+"""So many rows are listed at most where a condition fits several."""
 ANSWER_SECONDS = 20.0
 """How long a run may take to answer a request."""
 PARQUET = "application/vnd.apache.parquet"
@@ -97,6 +100,8 @@ class Overflowed(BaseModel):
 
     waiting: int
     """So many tuples wait."""
+    ports: dict[str, int]
+    """The same by the port at the end of the arc on which they were left out."""
     late: dict[str, int]
     """So many answers came late, by output."""
 
@@ -134,6 +139,12 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
     @app.exception_handler(ArterialError)
     async def mistaken(request: Request, mistake: ArterialError) -> JSONResponse:
         return JSONResponse({"detail": str(mistake)}, 400)
+
+    @app.exception_handler(SeveralRowsError)
+    async def several(request: Request, mistake: SeveralRowsError) -> JSONResponse:
+        # The page lists them, and one of them is chosen.
+        rows = samples.as_plain(mistake.rows[:MOST_LISTED])
+        return JSONResponse({"detail": str(mistake).partition(":\n")[0], "rows": rows}, 400)
 
     def the_run() -> Run:
         if not isinstance(subject, Run):
@@ -183,8 +194,9 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
     @app.get("/api/overflow", responses=of_run)
     def get_overflow() -> Overflowed:
         """What was left out and waits to be settled, and the answers that came late by that."""
-        waiting, late = count_overflow(the_run().checkpoint)
-        return Overflowed(waiting=waiting, late=late)
+        checkpoint = the_run().checkpoint
+        ports = count_waiting(checkpoint)
+        return Overflowed(waiting=sum(ports.values()), ports=ports, late=count_late(checkpoint))
 
     @app.post("/api/settle", responses=to_run)
     def post_settle(asked: Settle) -> Answer:
@@ -227,8 +239,9 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
 
     @app.post("/api/why", responses=to_run)
     def post_why(asked: AskedWhy) -> dict[str, Any]:
-        """What caused a row of an output, as `arterial why --json` prints it."""
-        return why_in(the_run().checkpoint, asked.output, asked.where or asked.row, seconds=WHY_SECONDS).as_data()
+        """What caused a row of an output, as `arterial why --json` prints it; whole numbers beyond 2**53 as texts."""
+        said = why_in(the_run().checkpoint, asked.output, asked.where or asked.row, seconds=WHY_SECONDS)
+        return dict(samples.as_plain(said.as_data()))
 
     @app.get("/api/vehicle/why", responses=of_run)
     def get_vehicle_why(

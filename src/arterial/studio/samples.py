@@ -6,7 +6,7 @@ Nothing of this touches a run: the part begins with empty state, and runs in the
 from __future__ import annotations
 
 import io
-import json
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -148,8 +148,16 @@ def find_arc_of(network: NetworkValue, name: str) -> Arc:
 
 
 def as_plain(value: Any) -> Any:
-    """A value as JSON holds it."""
-    return json.loads(json.dumps(value, default=str))
+    """A value as JSON holds it; with texts where a page has no such numbers, as `frames.py` gives them."""
+    if isinstance(value, Mapping):
+        return {str(name): as_plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(part) for part in value]
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= 1 << 53 else str(value)
+    return value if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
 def _typed(row: Row, schema: Schema, where: str) -> dict[str, Any]:
@@ -176,13 +184,20 @@ def _typed(row: Row, schema: Schema, where: str) -> dict[str, Any]:
             elif field.type is Type.FLOAT64:
                 typed[field.name] = float(value)
             else:
-                whole = int(value)
-                if whole != float(value):
-                    raise ValueError(value)
-                typed[field.name] = whole
+                typed[field.name] = _whole(value)
         except (TypeError, ValueError, OverflowError):
             raise RunError(f"{where}, column {field.name!r}: expected {field.type}, got {value!r}") from None
     return typed
+
+
+def _whole(value: Any) -> int:
+    """A whole number; a page gives one beyond 2**53 as text, since it has no such numbers."""
+    if isinstance(value, str):
+        return int(value)
+    whole = int(value)
+    if whole != value:
+        raise ValueError(value)
+    return whole
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -12,6 +12,7 @@ import uvicorn
 
 from arterial.errors import MachineError
 from arterial.studio.app import make_app
+from arterial.studio.connection import Connection
 from arterial.studio.guard import MOST_BYTES, is_loopback, own_names
 from arterial.studio.subject import Subject
 
@@ -30,7 +31,7 @@ class Studio:
             log_level="warning",
             access_log=False,  # it would show the token in the address
             server_header=False,
-            ws="websockets-sansio",
+            ws=Connection,
             ws_max_size=MOST_BYTES,
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=1,

@@ -7,7 +7,7 @@ export interface Step {
   born: number;
   seconds: number;
   boxes: Record<string, [Record<string, number>, Record<string, number>, number]>;
-  slots: [level: number, slot: number, seconds: number, boxes: Record<string, number>, read: number, written: number, bytes: number][];
+  slots: [level: number, slot: number, seconds: number, boxes: Record<string, number>, read: number, written: number, bytes: number, state?: Record<string, number>][];
   sources: Record<string, [tuples: number, waiting: number | null, waited: number, through: number | null, share: number | null]>;
   outputs: Record<string, [tuples: number, delay: number, values: Record<string, number>]>;
   shed?: Record<string, number>;
@@ -66,6 +66,8 @@ export interface Window {
   delays: Record<string, { p50: number; p99: number; last: number; tuples: number }>;
   sources: Record<string, { tuples: number; waiting: number | null; waited: number; share: number | null }>;
   stateBytes: number;
+  /** Bytes of state by box. */
+  state: Record<string, number>;
   stateWritten: number;
 }
 
@@ -127,6 +129,10 @@ export function windowOf(steps: readonly Step[]): Window {
   }
   const first = steps[0];
   const last = steps[steps.length - 1];
+  const state: Record<string, number> = {};
+  for (const slot of last?.slots ?? []) for (const [name, held] of Object.entries(slot[7] ?? {})) state[name] = (state[name] ?? 0) + held;
+  // A local run has its state in memory, and says it by box only.
+  const stored = (last?.slots ?? []).reduce((sum, slot) => sum + slot[6], 0);
   const span = first && last ? Math.max(last.born + last.seconds - first.born, 1e-3) : 0;
   for (const [name, own] of Object.entries(slots)) {
     const box = boxes[name];
@@ -158,7 +164,8 @@ export function windowOf(steps: readonly Step[]): Window {
       ]),
     ),
     sources,
-    stateBytes: (last?.slots ?? []).reduce((sum, slot) => sum + slot[6], 0),
+    stateBytes: stored || Object.values(state).reduce((sum, held) => sum + held, 0),
+    state,
     stateWritten: written,
   };
 }

@@ -22,7 +22,7 @@ export interface Layout {
   labels: Record<string, { x: number; y: number }>;
 }
 
-export const BOX: Size = { width: 172, height: 62 };
+export const BOX: Size = { width: 172, height: 70 };
 /** Room for the label of an arc. */
 const LABEL: Size = { width: 58, height: 18 };
 /** An area's title is so high, and so much room is around its parts. */

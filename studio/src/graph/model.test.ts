@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { NetworkFacts } from "../wire/api";
 import { layout, smooth } from "./layout";
-import { search, visible, wayTo } from "./model";
+import { outputAsked, outputOf, search, visible, wayTo } from "./model";
 
 const box = (name: string, kind = "filter") => ({
   name, kind, summary: "Screens tuples.", about: "", arguments: { predicate: "speed > 100" }, inputs: ["in"], outputs: ["out"],
@@ -65,5 +65,23 @@ describe("search", () => {
     expect(search(NETWORK, "seg")[0]?.kind).toBe("arc");
     expect(search(NETWORK, "inner")[0]?.kind).toBe("group");
     expect(search(NETWORK, "nothing like it")).toEqual([]);
+  });
+});
+
+describe("the output that a row belongs to", () => {
+  const boxes = [box("fast"), box("kept", "connection_point"), box("alerts", "output"), box("named", "map"), box("names", "output")];
+  const network = { boxes, arcs: [arc("fast", "kept"), arc("fast", "named"), arc("fast", "alerts"), arc("named", "names"), arc("kept", "names")] };
+  it("is at the end of its arc, or of another arc of the same port", () => {
+    expect(outputOf(network, network.arcs[2]!)).toBe("alerts");
+    expect(outputOf(network, network.arcs[1]!)).toBe("alerts");
+    expect(outputOf(network, { ...network.arcs[1]!, begin_port: "otherwise" })).toBeNull();
+  });
+  it("is that of the stream which is kept, if whole rows are asked for", () => {
+    expect(outputAsked(network, "kept", "SELECT * FROM kept")).toBe("alerts");
+    expect(outputAsked(network, "kept", 'select *\nfrom "kept" where speed > 3;')).toBe("alerts");
+    for (const query of ["SELECT speed FROM kept", "SELECT * FROM other", "SELECT *, 1 AS a FROM kept", "SELECT * FROM kept JOIN b", "SELECT * FROM kept WHERE x > 1 GROUP BY y"]) {
+      expect(outputAsked(network, "kept", query)).toBeNull();
+    }
+    expect(outputAsked({ boxes, arcs: [arc("fast", "kept")] }, "kept", "SELECT * FROM kept")).toBeNull();
   });
 });

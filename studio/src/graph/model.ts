@@ -1,6 +1,6 @@
 // What is visible of a network: groups are closed or open in the model, not in the layout.
 
-import type { NetworkFacts } from "../wire/api";
+import type { ArcFacts, NetworkFacts } from "../wire/api";
 
 export interface Item {
   id: string;
@@ -91,6 +91,39 @@ export function wayTo(network: NetworkFacts, box: string): string[] {
   const names: string[] = [];
   for (let above = holder.get(box); above; above = holder.get(above)) names.push(above.slice("group:".length));
   return names;
+}
+
+/** The outputs that each arc leads to, by its name. */
+export function outputsBehind(network: Pick<NetworkFacts, "boxes" | "arcs">): Map<string, string[]> {
+  const outputs = new Set(network.boxes.filter((box) => box.kind === "output").map((box) => box.name));
+  const leaving = new Map<string, string[]>();
+  for (const arc of network.arcs) leaving.set(arc.begin, [...(leaving.get(arc.begin) ?? []), arc.end]);
+  const known = new Map<string, ReadonlySet<string>>();
+  const behind = (box: string): ReadonlySet<string> => {
+    const before = known.get(box);
+    if (before) return before;
+    const found = new Set(outputs.has(box) ? [box] : []);
+    known.set(box, found);
+    for (const next of leaving.get(box) ?? []) for (const output of behind(next)) found.add(output);
+    return found;
+  };
+  return new Map(network.arcs.map((arc) => [arc.name, [...behind(arc.end)].sort()]));
+}
+
+/** The output that gets the very tuples of an arc: the one at its end, or one that the same port feeds. */
+export function outputOf(network: Pick<NetworkFacts, "boxes" | "arcs">, arc: Pick<ArcFacts, "begin" | "begin_port" | "end">): string | null {
+  const outputs = new Set(network.boxes.filter((box) => box.kind === "output").map((box) => box.name));
+  if (outputs.has(arc.end)) return arc.end;
+  return network.arcs.find((one) => one.begin === arc.begin && one.begin_port === arc.begin_port && outputs.has(one.end))?.end ?? null;
+}
+
+/** The output whose rows a query on a connection point or view gives: one of the same stream, asked for whole rows. */
+export function outputAsked(network: Pick<NetworkFacts, "boxes" | "arcs">, place: string, query: string): string | null {
+  const whole = /^\s*select\s+\*\s+from\s+("?)([^\s";]+)\1(\s+where\s[^;]*)?;?\s*$/i.exec(query);
+  if (whole?.[2] !== place || /\b(union|group\s+by|join|intersect|except)\b/i.test(whole[3] ?? "")) return null;
+  const before = network.arcs.find((arc) => arc.end === place);
+  const behind = network.arcs.find((arc) => arc.begin === place);
+  return (before && outputOf(network, before)) ?? (behind && outputOf(network, behind)) ?? null;
 }
 
 export interface Hit {

@@ -10,6 +10,16 @@ export type SubjectFacts = components["schemas"]["SubjectFacts"];
 export type Overflowed = components["schemas"]["Overflowed"];
 export type Command = components["schemas"]["Command"];
 
+/** A mistake, in words; with the rows that could have been meant, where there are several. */
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly rows?: Record<string, unknown>[],
+  ) {
+    super(message);
+  }
+}
+
 export async function get<T>(path: string): Promise<T> {
   return answer<T>(await fetch(`./api/${path}`));
 }
@@ -49,12 +59,14 @@ export function theLive(): Live {
 async function answer<T>(response: Response): Promise<T> {
   if (response.ok) return (await response.json()) as T;
   let message = `${response.status} ${response.statusText}`;
+  let rows: Record<string, unknown>[] | undefined;
   try {
-    const said = (await response.json()) as { detail?: unknown };
+    const said = (await response.json()) as { detail?: unknown; rows?: Record<string, unknown>[] };
+    rows = said.rows;
     if (typeof said.detail === "string") message = said.detail;
     else if (Array.isArray(said.detail)) message = said.detail.map((one: { msg?: string }) => one.msg).join("; ");
   } catch {
     // the answer has no words
   }
-  throw new Error(message);
+  throw new Refused(message, rows);
 }

@@ -279,7 +279,7 @@ export interface paths {
         put?: never;
         /**
          * Post Why
-         * @description What caused a row of an output, as `arterial why --json` prints it.
+         * @description What caused a row of an output, as `arterial why --json` prints it; whole numbers beyond 2**53 as texts.
          */
         post: operations["post_why_api_why_post"];
         delete?: never;
@@ -521,6 +521,8 @@ export interface components {
              * @default false
              */
             connectable: boolean;
+            /** Paper */
+            paper?: string | null;
         };
         /**
          * Checked
@@ -646,6 +648,10 @@ export interface components {
         Overflowed: {
             /** Waiting */
             waiting: number;
+            /** Ports */
+            ports: {
+                [key: string]: number;
+            };
             /** Late */
             late: {
                 [key: string]: number;

@@ -92,6 +92,7 @@ def test_only_what_was_touched_is_written(store: Store) -> None:
     said = slot.save()
     assert slot.writes == 1
     assert 2 * said["state_written"] > said["state_bytes"] > said["state_written"] > 0
+    assert said["state"] == {"sum": said["state_bytes"]}
     assert store.calls == ["get", "put"]
     slot = store.open()
     slot.of("sum").get("table", "a")

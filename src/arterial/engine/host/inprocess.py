@@ -16,7 +16,7 @@ from arterial.engine.host.level import Counts, Outcome, run_level
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.plan.plan import HEAD, Plan
 from arterial.engine.plan.successor import born_in, check_successor, owners
-from arterial.engine.state.chunks import pack_chunk, unpack_chunk
+from arterial.engine.state.chunks import chunk_bytes, pack_chunk, unpack_chunk
 from arterial.engine.state.regroup import Chunks, regroup, rules
 from arterial.engine.transport.parcels import Parcel
 from arterial.figures.steering import Steering
@@ -126,6 +126,10 @@ class InProcess:
         """The whole state."""
         states = self._states.items()
         return {(slot, box, *name): chunk for (slot, box), state in states for name, chunk in state.chunks.items()}
+
+    def state_bytes(self) -> dict[tuple[int, str], int]:
+        """How many bytes of memory the state takes, about, by slot and owner."""
+        return {key: sum(map(chunk_bytes, state.chunks.values())) for key, state in self._states.items()}
 
     def restore(self, chunks: Mapping[ChunkName, Chunk]) -> None:
         """Go on with a state that was kept."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ from arterial.storage.place import put_in_place
 
 DESCRIPTION_FILE = "network.json"
 _FILLED_IN = ("name", "fed_by", "used")
+_CITED = re.compile(r"\(([^()]*§[^()]*)\)")
 _LONGEST = 2000
 """An argument is shown up to so many signs: a relation may have thousands of rows."""
 
@@ -50,6 +52,8 @@ class BoxFacts:
     kept: str | None = None
     """How long it keeps the tuples that pass; None: not at all."""
     connectable: bool = False
+    paper: str | None = None
+    """Where it comes from: a paper's name and section, as its class cites it."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +175,17 @@ def said_of(kind: type[Box]) -> tuple[str, str]:
     return " ".join(summary.split()), rest.partition("\n>>> ")[0].strip()
 
 
+def paper_of(kind: type[Box]) -> str | None:
+    """The paper's section that a class cites first, in brackets.
+
+    >>> from arterial.boxes.windows.tumble import Tumble
+    >>> paper_of(Tumble)
+    'Aurora §2.1, thesis §5.4.2'
+    """
+    found = _CITED.search(kind.__doc__ or "")
+    return " ".join(found[1].split()) if found else None
+
+
 def shown(value: Any) -> str:
     """An argument as people read it.
 
@@ -223,6 +238,7 @@ def _box(box: Box, superbox: str) -> BoxFacts:
         graphs,
         None if keeping is None else str(keeping.retention),
         box.connectable,
+        paper_of(type(box)),
     )
 
 

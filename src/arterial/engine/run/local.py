@@ -29,6 +29,7 @@ from arterial.engine.run.control.controllers import controllers_for, cores_here
 from arterial.engine.run.control.settlement import SETTLED, Settlement
 from arterial.engine.run.control.view_keeper import ViewKeeper
 from arterial.engine.run.figures.run_figures import RunFigures
+from arterial.engine.run.figures.state_in_memory import StateInMemory
 from arterial.engine.run.figures.status import STATUS_FILE
 from arterial.engine.run.life import Run
 from arterial.engine.run.settings import Settings
@@ -122,6 +123,7 @@ class LocalRun(Run):
         self._networks = {self.version: self.plan.network}
         self._settlement = Settlement(self._folder, self._networks.__getitem__, settings.policy, settings.headroom)
         self._host = InProcess(self.plan, policy=settings.policy)
+        self._state = StateInMemory(self._host)
         self._levels = len(self.plan.levels)
         self._changed, self._between, self._step = Condition(), RLock(), 0
         self._ended = False
@@ -301,6 +303,7 @@ class LocalRun(Run):
                 self._deliver(steered.step, slot, steered.born, outcome)
                 write_outcome(self._folder, self.version, steered.step, level, slot, outcome)
                 said = report(level, slot, steered, outcome, outcome.seconds)
+                said = self._state.add_to(self.plan, said)
                 reports.append({**said, **report_of_values(self.plan, outcome)})
         for sink in self._bound:
             sink.commit(steered.step)

@@ -28,6 +28,13 @@ def pack_chunk(chunk: Chunk) -> list[Any]:
     return frame(_ARRAYS, {"columns": columns, "lengths": [len(part) for part in parts]}, parts)
 
 
+def chunk_bytes(chunk: Chunk) -> int:
+    """How many bytes a chunk takes in memory, about."""
+    if isinstance(chunk, pl.DataFrame):
+        return int(chunk.estimated_size())
+    return sum(array.nbytes for array in chunk.values())
+
+
 def unpack_chunk(packed: bytes | pa.Buffer) -> Chunk:
     """The chunk that was packed; its arrays lie in the given bytes and cannot be written to."""
     header, parts = unframe(packed, lambda header: header["lengths"])

@@ -156,8 +156,9 @@ class SlotState:
         """The names of the chunks that begin with a prefix, without it."""
         return sorted(key.removeprefix(prefix) for key in self._index.chunks if key.startswith(prefix))
 
-    def save(self) -> dict[str, int]:
-        """Write what was touched and remember it for the next step; bytes that were read, written, and are there."""
+    def save(self) -> dict[str, Any]:
+        """Write what was touched and remember it for the next step; bytes that were read, written, and are there, in
+        all and by who keeps them."""
         index = self._index
         if not self._touched:
             self._kept.stamp = index.stamp
@@ -186,9 +187,15 @@ class SlotState:
         self._touched.clear()
         return self._said()
 
-    def _said(self) -> dict[str, int]:
-        held = sum(map(len, self._index.inline.values())) + sum(map(length_of, self._index.digests.values()))
-        return {"state_read": self._read, "state_written": self._written, "state_bytes": held}
+    def _said(self) -> dict[str, Any]:
+        held: dict[str, int] = {}
+        sizes = [(key, len(chunk)) for key, chunk in self._index.inline.items()]
+        sizes += [(key, length_of(known)) for key, known in self._index.digests.items()]
+        for key, size in sizes:
+            owner = key[: key.index(_SEPARATOR)]
+            held[owner] = held.get(owner, 0) + size
+        total = sum(held.values())
+        return {"state_read": self._read, "state_written": self._written, "state_bytes": total, "state": held}
 
     def _write(self, key: str) -> None:
         stamp = self._index.stamp

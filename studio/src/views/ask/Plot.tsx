@@ -4,9 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Row } from "../network/Monitor";
-import { plotted } from "./lines";
-
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+import { COLOURS, plotted } from "./lines";
 
 export function Plot({ columns, rows }: { columns: string[]; rows: Row[] }) {
   const place = useRef<HTMLDivElement>(null);

@@ -4,7 +4,9 @@ import { useEffect, useRef, useState } from "react";
 import type { ViewProps } from "..";
 import { theLive } from "../../wire/api";
 import { rowsOf } from "../../wire/frames";
+import { outputAsked } from "../../graph/model";
 import { asRows, csv, download, TupleTable, type Row } from "../network/Monitor";
+import { Why, type AskedRow } from "../network/Why";
 import { Editor, useFunctions } from "../../parts/Editor";
 import { Plot } from "./Plot";
 
@@ -19,11 +21,15 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
   useEffect(() => () => close.current?.(), []);
   const functions = useFunctions();
   const columns = network.arcs.find((arc) => arc.end === place)?.columns ?? {};
+  const output = answer.asked === null ? null : outputAsked(network, place, answer.asked);
+  const [why, setWhy] = useState<AskedRow | null>(null);
+  const ofOutput = (row: Row): Row => Object.fromEntries(Object.entries(row).filter(([name]) => name in columns));
 
   const ask = () => {
     close.current?.();
     go({ place, query, since: since || null });
-    setAnswer({ ...NONE, state: "asked" });
+    setAnswer({ ...NONE, state: "asked", asked: query });
+    setWhy(null);
     let rows: Row[] = [];
     let number = 0;
     let due = false;
@@ -108,8 +114,9 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
           {answer.number ? ` · ${answer.number.toLocaleString("en")} rows` : ""}
         </p>
         {answer.error && <pre className="error" role="alert">{answer.error}</pre>}
+        {why && output && <Why output={output} asked={why} onClose={() => setWhy(null)} />}
         {answer.rows.length > 1 && <Plot columns={answer.columns} rows={answer.rows} />}
-        {answer.columns.length > 0 && <TupleTable columns={answer.columns.filter((name) => name !== "sign" || answer.rows.some((row) => row.sign !== 1))} rows={answer.rows} most={300} />}
+        {answer.columns.length > 0 && <TupleTable columns={answer.columns.filter((name) => name !== "sign" || answer.rows.some((row) => row.sign !== 1))} rows={answer.rows} most={300} onWhy={output ? (row) => setWhy({ row: ofOutput(row) }) : undefined} />}
       </div>
     </div>
   );
@@ -122,6 +129,8 @@ function whenOf(through: string, dated: boolean): string {
 
 interface Answer {
   state: string;
+  /** The query that it answers. */
+  asked: string | null;
   error: string | null;
   columns: string[];
   rows: Row[];
@@ -129,4 +138,4 @@ interface Answer {
   through: string | null;
 }
 
-const NONE: Answer = { state: "none", error: null, columns: [], rows: [], number: 0, through: null };
+const NONE: Answer = { state: "none", asked: null, error: null, columns: [], rows: [], number: 0, through: null };

@@ -5,6 +5,7 @@ import type { Row } from "../network/Monitor";
 
 export const MOST_LINES = 6;
 const MOST_LOOKED_AT = 500;
+export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 export interface Plotted {
   time: string;

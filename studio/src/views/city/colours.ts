@@ -34,6 +34,9 @@ export const TOLL: Scale = {
   ],
 };
 
+/** A vehicle that was alerted of an accident. */
+export const ALERTED: Rgb = [204, 121, 167];
+
 export function colourOf(scale: Scale, value: number): Rgb {
   const { stops } = scale;
   for (let place = 1; place < stops.length; place++) {

@@ -6,7 +6,7 @@ import type { ViewProps } from "..";
 import { seconds as inWords } from "../../figures/steps";
 import { useMoment, useRun, type RunStore } from "../../run";
 import { Card } from "./Card";
-import { colourOf, css, LAV, TOLL, valuesOf, type Rgb, type Scale } from "./colours";
+import { ALERTED, colourOf, css, LAV, TOLL, valuesOf, type Rgb, type Scale } from "./colours";
 import { City } from "./feed";
 import type { Id } from "./fleet";
 import { layersOf, movingBox, pointWith, type Layer } from "./layers";
@@ -311,7 +311,7 @@ function Sheet({ city, scale, lav, chosen, query, choose, view, onFacts }: Sheet
         if (city.layer.kind === "road") paintRoads(roads, city, now, place, width, height, scale, lav, ink);
         else roads.clearRect(0, 0, width, height);
       }
-      points.draw(city.fleet, now, place, ratio, lookOf(city, view.current.zoom), [rgb(ink.ink), rgb(ink.bad), [204, 121, 167]]);
+      points.draw(city.fleet, now, place, ratio, lookOf(city, view.current.zoom), [rgb(ink.ink), rgb(ink.bad), ALERTED]);
       marks.setTransform(ratio, 0, 0, ratio, 0, 0);
       paintMarks(marks, city, now, place, width, height, chosen === undefined ? undefined : city.fleet.slot(idOf(city, chosen)), ink);
       paintQueries(marks, city, now, wall, place, width, height, query, ink);

@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import { count } from "../../figures/steps";
+import { outputOf } from "../../graph/model";
 import { command, type ArcFacts } from "../../wire/api";
 import type { ShownProps } from ".";
 import { Columns } from "./BoxPage";
@@ -12,7 +13,7 @@ export function ArcPage({ arc, network, moment, state, go }: ShownProps & { arc:
   const window = moment?.window;
   const status = state?.status;
   const active = status?.state === "running" || status?.state === "paused";
-  const output = network.boxes.find((one) => one.name === arc.end)?.kind === "output" ? arc.end : null;
+  const output = outputOf(network, arc);
   const twins = network.arcs.filter((one) => one.begin === arc.begin && one.end === arc.end);
   return (
     <article data-testid="arc-page">

@@ -1,7 +1,11 @@
 import { bytes, count, percent, seconds } from "../../figures/steps";
-import type { BoxFacts } from "../../wire/api";
+import { Fragment } from "react";
+import type { Go } from "../../address";
+import type { ArcFacts, BoxFacts } from "../../wire/api";
 import type { ShownProps } from ".";
 import { GraphPlot } from "./GraphPlot";
+import { lossesOf, useOverflow } from "./losses";
+import { OutputRows } from "./OutputRows";
 import { AskWhy } from "./Why";
 
 export function BoxPage({ box, network, moment, state, go }: ShownProps & { box: BoxFacts }) {
@@ -10,16 +14,19 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
   const own = window?.boxes[box.name];
   const coming = network.arcs.filter((arc) => arc.end === box.name);
   const leaving = network.arcs.filter((arc) => arc.begin === box.name);
-  const level = state?.steps[moment ? moment.end - 1 : 0]?.slots.filter(([at]) => at === superbox?.level);
-  const held = (level ?? []).reduce((sum, slot) => sum + slot[6], 0);
   const output = state?.status?.window.outputs?.[box.name];
   const delay = window?.delays[box.name];
   const source = window?.sources[box.name];
+  const overflow = useOverflow(state?.status);
+  const lost = state?.status && box.kind === "output" ? lossesOf(network, window, state.status, overflow)[box.name] : undefined;
+  const kept = window?.state[box.name];
+  const active = state?.status?.state === "running" || state?.status?.state === "paused";
   return (
     <article data-testid="box-page">
       <p className="kicker">{box.kind.replaceAll("_", " ")}</p>
       <h2>{box.name}</h2>
-      <p>{box.summary}</p>
+      <p>{box.summary.replace(` (${box.paper})`, "")}</p>
+      {box.paper && <p className="small" data-testid="paper">From the papers: {box.paper}</p>}
       {own && window && (
         <dl className="figures">
           {coming.length > 0 && <div><dt>in</dt><dd>{count(own.in / window.span)}/s</dd></div>}
@@ -32,11 +39,24 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
               <div><dt>busiest slot</dt><dd>{own.skew ? `${own.skew.toFixed(2)}× mean` : "–"}</dd></div>
             </>
           )}
+          {box.stateful && <div data-testid="state-size"><dt>state</dt><dd>{kept === undefined ? "–" : bytes(kept)}</dd></div>}
           {delay && <div><dt>delay p50</dt><dd>{seconds(delay.p50)}</dd></div>}
           {delay && <div><dt>delay p99</dt><dd>{seconds(delay.p99)}</dd></div>}
           {source && <div><dt>waits to be read</dt><dd>{source.waiting === null ? "–" : count(source.waiting)}</dd></div>}
           {source?.share != null && <div><dt>read so far</dt><dd>{percent(source.share)}</dd></div>}
         </dl>
+      )}
+      {lost && (
+        <section data-testid="losses">
+          <h3>What it misses</h3>
+          <dl className="figures">
+            <div title="On all arcs that lead to it, since the run began"><dt>left out</dt><dd>{count(lost.shed)}</dd></div>
+            <div><dt>left out now</dt><dd>{window ? `${count(lost.shedNow / (window.span || 1))}/s` : "–"}</dd></div>
+            <div title="Tuples in queues on the arcs that lead to it"><dt>held</dt><dd>{count(lost.held)}</dd></div>
+            <div title="Left out, and kept to be settled later"><dt>to be settled</dt><dd>{count(lost.waiting)}</dd></div>
+            <div title="Answers to what was left out"><dt>settled late</dt><dd>{count(lost.settled)}</dd></div>
+          </dl>
+        </section>
       )}
       {own && own.slots.length > 1 && (
         <section data-testid="slots">
@@ -62,7 +82,12 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
           )}
         </section>
       )}
-      {state?.status && box.kind === "output" && coming[0] && <AskWhy output={box.name} columns={coming[0].columns} />}
+      {state?.status && box.kind === "output" && coming[0] && (
+        <>
+          {active && <OutputRows arc={coming[0]} output={box.name} />}
+          <AskWhy output={box.name} columns={coming[0].columns} />
+        </>
+      )}
       {Object.keys(box.arguments).length > 0 && (
         <section>
           <h3>Arguments</h3>
@@ -80,29 +105,9 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
           {superbox && superbox.boxes.length > 1 ? `, together with ${superbox.boxes.filter((one) => one !== box.name).join(", ")}` : ""}
           {box.kept ? `; keeps its tuples for ${box.kept}` : ""}
         </p>
-        {box.stateful && level && level.length > 0 && (
-          <p className="small">{held > 0 ? `It keeps state; its level holds ${bytes(held)} in ${level.length} slot${level.length > 1 ? "s" : ""}.` : "It keeps state, in the memory of the run."}</p>
-        )}
       </section>
-      {[
-        ["In", coming, "begin"] as const,
-        ["Out", leaving, "end"] as const,
-      ].map(([title, arcs, other]) =>
-        arcs.length ? (
-          <section key={title}>
-            <h3>{title}</h3>
-            {arcs.map((arc) => (
-              <div key={arc.name}>
-                <button className="link" onClick={() => go({ arc: arc.name, box: null })} aria-label={`the arc ${arc.name}`}>{arc[other]}</button>
-                <details open={arcs.length === 1}>
-                  <summary className="small">{Object.keys(arc.columns).length} columns{arc.key.length ? `, by ${arc.key.join(", ")}` : ""}</summary>
-                  <Columns columns={arc.columns} time={arc.time} keys={arc.key} />
-                </details>
-              </div>
-            ))}
-          </section>
-        ) : null,
-      )}
+      <Streams title="In" ports={byPort(coming, "end_port")} other="begin" go={go} />
+      <Streams title="Out" ports={byPort(leaving, "begin_port")} other="end" go={go} />
       {box.about && (
         <section>
           <h3>From its documentation</h3>
@@ -110,6 +115,37 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
         </section>
       )}
     </article>
+  );
+}
+
+/** The arcs of each port: all of them carry the same stream. */
+function byPort(arcs: ArcFacts[], of: "begin_port" | "end_port"): Map<string, ArcFacts[]> {
+  const found = new Map<string, ArcFacts[]>();
+  for (const arc of arcs) found.set(arc[of], [...(found.get(arc[of]) ?? []), arc]);
+  return found;
+}
+
+/** The schema of what comes or goes, port by port, and the arcs that carry it. */
+function Streams({ title, ports, other, go }: { title: string; ports: Map<string, ArcFacts[]>; other: "begin" | "end"; go: Go }) {
+  if (!ports.size) return null;
+  return (
+    <section data-testid={`schema-${title.toLowerCase()}`}>
+      <h3>{title}</h3>
+      {[...ports].map(([port, arcs]) => (
+        <div key={port} className="port">
+          <p className="small">
+            {ports.size > 1 ? `${port}: ` : ""}{other === "begin" ? "from" : "to"}{" "}
+            {arcs.map((arc, place) => (
+              <Fragment key={arc.name}>
+                {place ? ", " : ""}<button className="link" onClick={() => go({ arc: arc.name, box: null })} aria-label={`the arc ${arc.name}`}>{arc[other]}</button>
+              </Fragment>
+            ))}
+            {arcs[0]!.key.length ? `, by ${arcs[0]!.key.join(", ")}` : ""}
+          </p>
+          <Columns columns={arcs[0]!.columns} time={arcs[0]!.time} keys={arcs[0]!.key} />
+        </div>
+      ))}
+    </section>
   );
 }
 

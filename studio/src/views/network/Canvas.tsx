@@ -22,11 +22,12 @@ import "@xyflow/react/dist/style.css";
 import { memo, useEffect, useMemo, useRef } from "react";
 import { formatEye, parseEye } from "../../address";
 import { count, percent } from "../../figures/steps";
-import { smooth } from "../../graph/layout";
+import { BOX, smooth } from "../../graph/layout";
 import type { Laid } from "../../graph/useLayout";
 import type { BoxFacts, NetworkFacts } from "../../wire/api";
 import { Name } from "../../parts/Name";
 import type { ShownProps } from ".";
+import { argumentsInShort, costInWords, detailAt } from "./detail";
 import { arcWidth, pressureColour, wayFigures } from "./figures";
 
 interface BoxData extends Record<string, unknown> {
@@ -38,6 +39,9 @@ interface BoxData extends Record<string, unknown> {
   stateful: boolean;
   rate: number | null;
   pressure: number | null;
+  /** Seconds of a core that a tuple costs. */
+  cost: number | null;
+  arguments: string;
   note: string | null;
   chosen: boolean;
 }
@@ -86,7 +90,7 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
   const deep = useMemo(() => depths(laid), [laid]);
   const nodes: Node[] = laid.shown.items
     .map((item): Node => {
-      const placed = laid.layout.items[item.id] ?? { x: 0, y: 0, width: 172, height: 62 };
+      const placed = laid.layout.items[item.id] ?? { x: 0, y: 0, ...BOX };
       const corner = (item.within && laid.layout.items[item.within]) || { x: 0, y: 0 };
       const own = sumOf(item.members, window);
       const common = {
@@ -224,21 +228,29 @@ function depths(laid: Laid): Map<string, number> {
   return found;
 }
 
-function sumOf(members: string[], window: NonNullable<ShownProps["moment"]>["window"] | undefined) {
-  if (!window?.steps) return { rate: null, pressure: null };
+interface Sum {
+  rate: number | null;
+  pressure: number | null;
+  cost: number | null;
+}
+
+function sumOf(members: string[], window: NonNullable<ShownProps["moment"]>["window"] | undefined): Sum {
+  if (!window?.steps) return { rate: null, pressure: null, cost: null };
   let pressure = 0;
   let tuples = 0;
+  let seconds = 0;
   for (const name of members) {
     const box = window.boxes[name];
     if (!box) continue;
     pressure += box.pressure;
     tuples = Math.max(tuples, box.in || box.out);
+    seconds += box.seconds;
   }
-  return { rate: tuples / window.span, pressure: Math.min(1, pressure) };
+  return { rate: tuples / window.span, pressure: Math.min(1, pressure), cost: tuples ? seconds / tuples : null };
 }
 
-function groupData(name: string, members: string[], own: { rate: number | null; pressure: number | null }): BoxData {
-  return { title: name, kind: `group of ${members.length}`, shape: "group", level: 0, place: "", stateful: false, note: null, chosen: false, ...own };
+function groupData(name: string, members: string[], own: Sum): BoxData {
+  return { title: name, kind: `group of ${members.length}`, shape: "group", level: 0, place: "", stateful: false, arguments: members.join(", "), note: null, chosen: false, ...own };
 }
 
 type StatusWindow = NonNullable<NonNullable<ShownProps["state"]>["status"]>["window"];
@@ -246,7 +258,7 @@ type StatusWindow = NonNullable<NonNullable<ShownProps["state"]>["status"]>["win
 function boxData(
   box: BoxFacts,
   superbox: NetworkFacts["superboxes"][number] | undefined,
-  own: { rate: number | null; pressure: number | null },
+  own: Sum,
   window: StatusWindow | undefined,
   chosen: boolean,
 ): BoxData {
@@ -260,6 +272,7 @@ function boxData(
     level: (superbox?.level ?? -1) + 1,
     place: superbox?.place ?? "",
     stateful: box.stateful,
+    arguments: argumentsInShort(box),
     note,
     chosen,
     ...own,
@@ -267,21 +280,24 @@ function boxData(
 }
 
 function BoxNode({ data }: NodeProps<Node<BoxData>>) {
-  // The closer one is, the more is shown.
-  const near = useStore((store) => store.transform[2] > 0.62);
+  const detail = useStore((store) => detailAt(store.transform[2]));
   return (
-    <div className={`box shape-${data.shape} level-${data.level % 6}${data.chosen ? " chosen" : ""}${near ? "" : " far"}`} title={near ? data.place : `${data.title}: ${data.kind}${data.rate !== null ? `, ${count(data.rate)}/s` : ""}`}>
+    <div className={`box ${detail} shape-${data.shape} level-${data.level % 6}${data.chosen ? " chosen" : ""}`} title={detail !== "far" ? data.place : `${data.title}: ${data.kind}${data.rate !== null ? `, ${count(data.rate)}/s` : ""}`}>
       <Handle type="target" position={Position.Left} />
       <div className="title"><Name text={data.title} /></div>
-      {near && (
+      {detail !== "far" && (
         <div className="row">
           <span className="kind">
             {data.kind}
             {data.stateful && <span className="state" title="keeps state"> ●</span>}
           </span>
-          <span className="rate">{data.note ?? (data.rate !== null ? `${count(data.rate)}/s` : "")}</span>
+          <span className="rate">
+            {data.note ?? (data.rate !== null ? `${count(data.rate)}/s` : "")}
+            {data.shape !== "source" && data.shape !== "output" && data.cost !== null && <span className="cost" title="a tuple costs"> · {costInWords(data.cost)}</span>}
+          </span>
         </div>
       )}
+      {detail === "near" && data.arguments && <div className="said" title={data.arguments}>{data.arguments}</div>}
       {data.pressure !== null && (
         <div className="pressure" title={`${percent(data.pressure)} of a step`} data-pressure={data.pressure.toFixed(3)}>
           <div style={{ width: `${Math.max(data.pressure > 0.002 ? 2 : 0, 100 * data.pressure)}%`, background: pressureColour(data.pressure) }} />

@@ -168,8 +168,10 @@ export function asRows(found: NonNullable<ReturnType<typeof rowsOf>>): Row[] {
 
 export function csv(columns: string[], rows: Row[]): string {
   const cell = (value: unknown) => {
-    const text = value === null || value === undefined ? "" : String(value);
-    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    if (value === null || value === undefined) return "";
+    const text = String(value);
+    // An empty text is quoted: nothing at all between two commas is a null.
+    return text === "" || /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [columns, ...rows.map((row) => columns.map((name) => row[name]))].map((line) => line.map(cell).join(",")).join("\n") + "\n";
 }

@@ -2,8 +2,8 @@
 
 import { useEffect, useState } from "react";
 import { Editor, useFunctions } from "../../parts/Editor";
-import { post } from "../../wire/api";
-import { shown, type Row } from "./Monitor";
+import { post, Refused } from "../../wire/api";
+import { shown, TupleTable, type Row } from "./Monitor";
 
 interface Tuple {
   number: number;
@@ -45,21 +45,36 @@ export function AskWhy({ output, columns }: { output: string; columns: Record<st
         <Editor one label={`A row of ${output}`} value={where} onChange={setWhere} onSubmit={ask} columns={columns} functions={functions} placeholder={`the row where… e.g. ${Object.keys(columns).slice(0, 2).map((name) => `${name} = 1`).join(" and ")}`} />
         <button disabled={!where.trim()}>Why?</button>
       </form>
-      {asked && <Why output={output} asked={asked} onClose={() => setAsked(null)} />}
+      {asked && <Why output={output} asked={asked} columns={Object.keys(columns)} onAsk={(row) => setAsked({ row })} onClose={() => setAsked(null)} />}
     </section>
   );
 }
 
-export function Why({ output, asked, onClose }: { output: string; asked: AskedRow; onClose(): void }) {
+interface Props {
+  output: string;
+  asked: AskedRow;
+  /** Where several rows fit, they are listed, and one of them can be asked about. */
+  columns?: string[];
+  onAsk?(row: Row): void;
+  onClose(): void;
+}
+
+export function Why({ output, asked, columns, onAsk, onClose }: Props) {
   const [said, setSaid] = useState<Said | null>(null);
   const [error, setError] = useState<string | null>(null);
+  const [several, setSeveral] = useState<Row[]>([]);
   useEffect(() => {
     setSaid(null);
     setError(null);
+    setSeveral([]);
     let gone = false;
     post<Said>("why", { output, ...asked }).then(
       (found) => gone || setSaid(found),
-      (mistake: Error) => gone || setError(mistake.message),
+      (mistake: Error) => {
+        if (gone) return;
+        setError(mistake.message);
+        if (mistake instanceof Refused) setSeveral(mistake.rows ?? []);
+      },
     );
     return () => {
       gone = true;
@@ -73,6 +88,7 @@ export function Why({ output, asked, onClose }: { output: string; asked: AskedRo
       <p className="small">Why <code>{"where" in asked ? asked.where : values(asked.row)}</code>? The input is read again; the run is not touched.</p>
       {!said && !error && <p className="small" role="status">looking…</p>}
       {error && <p className="small error" role="alert">{error}</p>}
+      {several.length > 0 && onAsk && columns && <TupleTable columns={columns} rows={several.toReversed()} onWhy={onAsk} />}
       {said && (
         <ol className="hops">
           {[...boxes].map(([name, steps]) => (

@@ -74,11 +74,23 @@ def versions_with_overflow(folder: Path) -> set[int]:
 
 def count_overflow(checkpoint: Path) -> tuple[int, dict[str, int]]:
     """How many tuples wait to be settled, and how many late answers there are by output; for another process."""
-    waiting = sum(_rows(part.path) for part in overflow_of(checkpoint / FOLDER))
+    return sum(count_waiting(checkpoint).values()), count_late(checkpoint)
+
+
+def count_waiting(checkpoint: Path) -> dict[str, int]:
+    """How many tuples wait to be settled, by the port at the end of the arc on which they were left out."""
+    waiting: dict[str, int] = {}
+    for part in overflow_of(checkpoint / FOLDER):
+        waiting[part.port] = waiting.get(part.port, 0) + _rows(part.path)
+    return {port: number for port, number in waiting.items() if number}
+
+
+def count_late(checkpoint: Path) -> dict[str, int]:
+    """How many answers came late, by output."""
     late: dict[str, int] = {}
     for path in sorted((checkpoint / SETTLED).glob("*/part-*.parquet")):
         late[path.parent.name] = late.get(path.parent.name, 0) + _rows(path)
-    return waiting, late
+    return late
 
 
 def _rows(path: Path) -> int:

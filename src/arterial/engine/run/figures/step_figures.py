@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from arterial.engine.plan.plan import Plan
@@ -52,6 +52,7 @@ def figures_of(
     values: dict[str, dict[str, int]] = {}
     reached: Report = {}
     outputs = {box.name for box in plan.outputs}
+    names = {box.name for box in plan.network.boxes}
     for report in reports:
         for name, (tuples_in, tuples_out, cost) in report["boxes"].items():
             came, went, spent = sums.setdefault(name, ({}, {}, [0.0]))
@@ -69,7 +70,7 @@ def figures_of(
             _add(values.setdefault(output, {}), counted)
         if "through" in report:
             reached = report
-        slots.append(_slot(report))
+        slots.append(_slot(report, names))
     first = reports[0]
     boxes = {name: BoxFigures(came, went, spent[0]) for name, (came, went, spent) in sums.items()}
     waited = reached.get("waited", {})
@@ -93,7 +94,7 @@ def figures_of(
     )
 
 
-def _slot(report: Report) -> SlotFigures:
+def _slot(report: Report, boxes: Collection[str]) -> SlotFigures:
     return SlotFigures(
         report["level"],
         report["slot"],
@@ -102,6 +103,7 @@ def _slot(report: Report) -> SlotFigures:
         report.get("state_read", 0),
         report.get("state_written", 0),
         report.get("state_bytes", 0),
+        {box: held for owner, held in report.get("state", {}).items() if (box := owner.partition("/")[0]) in boxes},
     )
 
 
