@@ -107,12 +107,6 @@ class Spool:
         """Remove all files but the last: the run is over."""
         self._keep_only(self.files[-1:])
 
-    @property
-    def rows_ahead(self) -> int:
-        """How many rows lie before the readers."""
-        reached = reached_by_all(self.folder) or Reached(-1, BEGIN)
-        return sum(file.rows for file in self.files if reached.needs(file))
-
     def _keep_only(self, files: list[SpoolFile]) -> None:
         if not files:
             return

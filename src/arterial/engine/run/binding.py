@@ -74,14 +74,11 @@ def delivering(network: NetworkValue) -> list[str]:
     return [box.name for box in network.boxes if not box.outputs or box.keeping is not None]
 
 
-def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], folder: Path) -> dict[str, Sink]:
-    """The sinks, made ready; those of connection points too. `folder` is the engine's own in the checkpoint."""
-    points = [box.name for box in network.boxes if box.keeping is not None]
-    return {name: bind_sink(network, name, sinks.get(name), folder) for name in {**sinks, **dict.fromkeys(points)}}
-
-
 def bind_sink(network: NetworkValue, name: str, sink: Sink | None, folder: Path) -> Sink:
-    """The sink of an output or a connection point, made ready; without one a connection point is a table."""
+    """The sink of an output or a connection point, made ready; without one a connection point is a table.
+
+    `folder` is the engine's own in the checkpoint.
+    """
     stream = _arriving(network, name)
     if sink is None:
         keeping = network.box(name).keeping

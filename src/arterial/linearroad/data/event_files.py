@@ -50,14 +50,6 @@ def write_events_parquet(path: Path, tables: Iterable[pa.Table]) -> int:
     return file.rows
 
 
-def write_events_csv(path: Path, tables: Iterable[pa.Table]) -> int:
-    """Write tables of events, in time order, as the paper's flat file; return how many events there were."""
-    with CsvEvents(path) as file:
-        for table in tables:
-            file.write(table)
-    return file.rows
-
-
 def write_city(folder: Path, facts: Mapping[str, Any]) -> None:
     """Write what made a data set; its presence says that the events beside it are clean."""
     with writing(folder):

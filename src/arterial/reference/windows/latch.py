@@ -25,7 +25,7 @@ def because(box: Latch, inputs: dict[str, Tuples], outputs: dict[str, Tuples], p
     """All tuples so far."""
     window = in_order_of_end(_windows(box, inputs[IN]))[place]
     what = f"everything through {shown_instant(window.end, box.fed_by[IN])}"
-    return window_because(box, inputs[IN], window, what, outputs, place)
+    return window_because(box, window, what, outputs, place)
 
 
 def scope(box: Latch, port: str, region: Region) -> dict[str, Region]:
