@@ -11,8 +11,8 @@ from arterial.network.box import IN, OUT
 from arterial.network.expression.tree import Call
 from arterial.network.schema import Type
 from arterial.network.signed import row_columns
-from arterial.reference.parts.causes import Because, Region, group_in_words, shown, so_far
-from arterial.reference.parts.scalar import less, scalar, wrap
+from arterial.reference.parts.causes import Because, group_in_words, group_so_far, shown
+from arterial.reference.parts.scalar import greatest, least, scalar, wrap
 from arterial.reference.parts.signed import (
     Change,
     Multiset,
@@ -83,11 +83,7 @@ def _value(call: Call, rows: Counted) -> Any:
     some = [held[key] for key, count in standing.items() if count > 0]
     if call.function == "count_distinct":
         return len(some)
-    best = None
-    for value in some:
-        if best is None or (less(value, best) if call.function == "min" else less(best, value)):
-            best = value
-    return best
+    return least(some) if call.function == "min" else greatest(some)
 
 
 def _float_sum(values: list[tuple[float, int]], count: int = 1) -> float:
@@ -114,6 +110,5 @@ def because(box: Aggregate, inputs: dict[str, Tuples], outputs: dict[str, Tuples
     return signed_because({IN: used}, made, f"over the rows that stand{group_in_words(made, stream)} {texts}")
 
 
-def scope(box: Aggregate, port: str, region: Region) -> dict[str, Region]:
-    """All of the group so far."""
-    return {IN: so_far(region, box.fed_by[IN].keyed_by)}
+scope = group_so_far
+"""All of the group so far."""

@@ -6,7 +6,7 @@ from arterial.boxes.signed.leaders import Leaders
 from arterial.network.box import IN, OUT, SIGN
 from arterial.network.expression.parser import parse
 from arterial.network.signed import row_columns
-from arterial.reference.parts.causes import Because, Region, group_in_words, shown, so_far
+from arterial.reference.parts.causes import Because, group_in_words, group_so_far, shown
 from arterial.reference.parts.scalar import scalar
 from arterial.reference.parts.signed import (
     Change,
@@ -52,6 +52,5 @@ def because(box: Leaders, inputs: dict[str, Tuples], outputs: dict[str, Tuples],
     return signed_because({IN: used}, made, words)
 
 
-def scope(box: Leaders, port: str, region: Region) -> dict[str, Region]:
-    """All of the group so far."""
-    return {IN: so_far(region, box.fed_by[IN].keyed_by)}
+scope = group_so_far
+"""All of the group so far."""
