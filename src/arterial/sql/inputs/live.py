@@ -50,7 +50,7 @@ class Answer:
 
 def answer_stream(network: NetworkValue) -> Stream:
     """The stream that leaves by the output of a query."""
-    return network.streams[next(iter(network.arrivals(network.box(ANSWER)).values()))]
+    return network.streams[network.arrival(ANSWER)]
 
 
 def alike(inputs: Mapping[str, Input]) -> dict[str, Input]:
@@ -94,7 +94,7 @@ def run_here(
     """
     answer = Answer(answer_stream(network))
     rows = source_rows(network, inputs)
-    times = {box.name: _time_column(network, box.name) for box in network.boxes if not box.inputs}
+    times = {name: _time_column(network, name) for name in network.source_names}
     host = InProcess(network, ordered_sources=list(rows))
     unit = MICROSECONDS if answer.stream.schema[answer.stream.time] is Type.TIMESTAMP else 1
     started = time.monotonic()
