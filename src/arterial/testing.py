@@ -89,7 +89,7 @@ def run(
     """
     value = network.value if isinstance(network, Network) else network
     host = InProcess(value, shards=shards)
-    sink = ListSink({box.name: [] for box in value.boxes if not box.outputs})
+    sink = ListSink({name: [] for name in value.output_names})
     for step in _steps(value, arrivals, trains, random.Random(seed)):
         for name, train in host.step(step).items():
             if name in sink.tuples:
@@ -257,7 +257,7 @@ def _run_twice(
         "by several workers": InProcess(network, shards=shards),
     }
     calm, disturbed = hosts.values()
-    sinks = {way: ListSink({box.name: [] for box in network.boxes if not box.outputs}) for way in hosts}
+    sinks = {way: ListSink({name: [] for name in network.output_names}) for way in hosts}
     for number, step in enumerate(steps):
         for way, host in hosts.items():
             for name, train in host.step(step).items():

@@ -22,7 +22,7 @@ def from_points(
 
     Also the sources of that, and what is to be said of them. `points` is the folder of the tables.
     """
-    once = {box.name for box in network.boxes if not box.inputs and not is_readable_again(sources.get(box.name))}
+    once = {name for name in network.source_names if not is_readable_again(sources.get(name))}
     reached: set[str] = set()
     for box in network.order:
         if box.name in once or any(begin.box in reached for begin in network.arrivals(box).values()):
@@ -41,7 +41,7 @@ def from_points(
     boxes: list[Box] = []
     arcs: list[Arc] = []
     grouping: list[Arc] = []
-    wanted = [box.name for box in network.boxes if not box.outputs]
+    wanted = network.output_names
     seen = set(wanted)
     begins: dict[Port, Port] = {}
     while wanted:

@@ -66,7 +66,7 @@ class Trace:
 
     def __init__(self, network: NetworkValue, output: str, arrivals: Mapping[Port, Tuples]) -> None:
         self.network, self.output = network, output
-        self.arrives = next(iter(network.arrivals(network.box(output)).values()))
+        self.arrives = network.arrival(output)
         self._each: dict[str, dict[int, dict[str, Tuples]]] = {}
         self._meanings = {}
         for box in network.boxes:

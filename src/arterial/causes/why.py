@@ -12,7 +12,7 @@ from arterial.causes.replay import find_rows, read_parts, readable_again
 from arterial.causes.trace import Place, Trace, scopes, upstream
 from arterial.connectors.tables.source import TableSource
 from arterial.errors import RunError, near
-from arterial.face.bindings import check_names, output_names, sources_from, value_of
+from arterial.face.bindings import check_names, sources_from, value_of
 from arterial.network.box import Stream
 from arterial.network.network import NetworkValue
 from arterial.reference.parts.causes import Region, listed
@@ -65,8 +65,8 @@ def why(
     given = {**(sources or {}), **more}
     check_output(value, output)
     path = upstream(value, output)
-    needed = [box.name for box in path.boxes if not box.inputs]
-    check_names(path, [name for name in given if name in needed or name not in _source_names(value)], outputs=False)
+    needed = path.source_names
+    check_names(path, [name for name in given if name in needed or name not in value.source_names], outputs=False)
     bound = sources_from(path, {name: given[name] for name in needed})
     return explain_row(path, bound, output, condition, row=row, seconds=seconds)
 
@@ -87,7 +87,7 @@ def explain_row(
     """
     check_output(network, output)
     path, sources, notes = from_points(upstream(network, output), sources, points)
-    again = {box.name: readable_again(box.name, sources.get(box.name)) for box in path.boxes if not box.inputs}
+    again = {name: readable_again(name, sources.get(name)) for name in path.source_names}
     rows, number = find_rows(path, again, output, asked)
     chosen = _choose(path, output, _in_words(asked), rows, number, row)
     stream = path.box(output).fed_by["in"]
@@ -171,7 +171,7 @@ def _in_words(asked: str | Mapping[str, Any]) -> str:
 
 def check_output(network: NetworkValue, output: str) -> None:
     """Raise if a network has no such output."""
-    names = output_names(network)
+    names = network.output_names
     if output not in names:
         raise RunError(
             f"network {network.name!r} has no output {output!r}; it has: {', '.join(names) or 'none'}"
@@ -215,7 +215,3 @@ def _numbered(trace: Trace, place: Place, number: int, needed: bool | None) -> N
     port, at = place
     is_source = not trace.network.box(port.box).inputs
     return Numbered(number, trace.streams[port][at], port.box if is_source else "", needed if is_source else None)
-
-
-def _source_names(network: NetworkValue) -> list[str]:
-    return [box.name for box in network.boxes if not box.inputs]

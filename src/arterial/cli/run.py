@@ -250,9 +250,9 @@ def sinks_from(network: NetworkValue, given: list[str], position: Path, *, as_js
     """The sinks of the outputs and connection points that were named. A URI may be secret: no message has it."""
     from arterial.connectors.sinks.print import PrintSink
     from arterial.connectors.uri import sink_from
-    from arterial.face.bindings import output_names, point_names
+    from arterial.face.bindings import point_names
 
-    outputs = output_names(network)
+    outputs = network.output_names
     sinks: dict[str, Sink] = {}
     for text in given:
         name, sign, where = text.partition("=")
@@ -269,7 +269,7 @@ def sinks_from(network: NetworkValue, given: list[str], position: Path, *, as_js
 
 
 def _bindings(network: NetworkValue, given: list[str]) -> dict[str, str]:
-    names = [box.name for box in network.boxes if not box.inputs]
+    names = network.source_names
     bound: dict[str, str] = {}
     for text in given:
         name, sign, path = text.partition("=")

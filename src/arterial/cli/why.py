@@ -65,11 +65,10 @@ def run_of(folder: Path, network: str | None, given: list[str]) -> tuple[Network
     from arterial.causes.recorded import recorded
     from arterial.cli.parts.network import load_network
     from arterial.cli.run import sources_of
-    from arterial.face.bindings import source_names
 
     if network is not None and given:
         value = load_network(network)
-        if {text.partition("=")[0] for text in given} >= set(source_names(value)):
+        if {text.partition("=")[0] for text in given} >= set(value.source_names):
             return value, sources_of(value, given), []
     value, sources, changed = recorded(folder, load_network)
     if network is not None:
@@ -85,9 +84,8 @@ def _given(network: NetworkValue, given: list[str]) -> dict[str, Any]:
     from arterial.connectors.uri import source_from
     from arterial.engine.run.binding import first_port
     from arterial.errors import near
-    from arterial.face.bindings import source_names
 
-    known = source_names(network)
+    known = network.source_names
     found = {}
     for text in given:
         name, sign, where = text.partition("=")

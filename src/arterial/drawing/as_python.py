@@ -75,7 +75,6 @@ class _Writer:
         self._names = _variables(network, variable)
         self._drawn = Network(network.name)
         self._imports: set[str] = set()
-        self._relations: dict[str, str] = {}
 
     def text(self) -> str:
         lines = [f"{self._variable} = art.Network({_quoted(self._network.name)})"]

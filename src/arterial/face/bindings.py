@@ -28,16 +28,6 @@ def value_of(network: Network | NetworkValue) -> NetworkValue:
     raise RunError(f"expected a Network, got a {type(network).__name__}")
 
 
-def source_names(network: NetworkValue) -> list[str]:
-    """The names of its sources."""
-    return [box.name for box in network.boxes if not box.inputs]
-
-
-def output_names(network: NetworkValue) -> list[str]:
-    """The names of its outputs."""
-    return [box.name for box in network.boxes if not box.outputs]
-
-
 def point_names(network: NetworkValue) -> list[str]:
     """The names of its connection points."""
     return [box.name for box in network.boxes if box.keeping is not None]
@@ -45,11 +35,11 @@ def point_names(network: NetworkValue) -> list[str]:
 
 def check_names(network: NetworkValue, given: Iterable[str], *, outputs: bool) -> None:
     """Raise if a name is no source (nor, with `outputs`, an output or connection point), or a source has no value."""
-    given, sources = list(given), source_names(network)
-    known = [*sources, *output_names(network), *point_names(network)] if outputs else sources
+    given, sources = list(given), network.source_names
+    known = [*sources, *network.output_names, *point_names(network)] if outputs else sources
     for name in given:
         if name not in known:
-            also = f", the outputs: {', '.join(output_names(network)) or 'none'}" if outputs else ""
+            also = f", the outputs: {', '.join(network.output_names) or 'none'}" if outputs else ""
             raise RunError(
                 f"network {network.name!r} has no source{' or output' if outputs else ''} {name!r}; it has "
                 f"the sources: {', '.join(sources) or 'none'}{also}{near(name, known)}"
@@ -63,16 +53,16 @@ def check_names(network: NetworkValue, given: Iterable[str], *, outputs: bool) -
 
 def sources_from(network: NetworkValue, given: Mapping[str, Any]) -> dict[str, Source | FrameSource]:
     """The sources of a run, out of the values given for all names."""
-    return {name: _source(given[name], name, network) for name in source_names(network)}
+    return {name: _source(given[name], name, network) for name in network.source_names}
 
 
 def sinks_from(network: NetworkValue, given: Mapping[str, Any], checkpoint: Path) -> dict[str, Sink]:
     """The sinks of a run: what is not named is kept in memory, what is None is counted and let go."""
     sinks: dict[str, Sink] = {}
-    for name in output_names(network):
+    for name in network.output_names:
         if name not in given:
             sinks[name] = MemorySink()
-    for name in (*output_names(network), *point_names(network)):
+    for name in (*network.output_names, *point_names(network)):
         if given.get(name) is not None:
             sinks[name] = _sink(given[name], name, checkpoint / "parts" / name)
     return sinks

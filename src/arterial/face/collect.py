@@ -13,7 +13,7 @@ from arterial.engine.run.checkpoint.folder import checkpoint_or_temporary
 from arterial.engine.run.local import LocalRun
 from arterial.engine.run.settings import Settings
 from arterial.errors import RunError, near
-from arterial.face.bindings import check_names, output_names, sources_from, value_of
+from arterial.face.bindings import check_names, sources_from, value_of
 
 if TYPE_CHECKING:
     from arterial.drawing import Network
@@ -45,7 +45,7 @@ def collect(network: Network | NetworkValue, sources: Mapping[str, Any] | None =
     given = {**(sources or {}), **more}
     check_names(value, given, outputs=False)
     bound = sources_from(value, given)
-    sinks = {name: MemorySink() for name in output_names(value)}
+    sinks = {name: MemorySink() for name in value.output_names}
     with checkpoint_or_temporary(None) as folder:
         run = LocalRun(value, bound, sinks, folder, Settings(shards=1), temporary=True)
     run.work()

@@ -83,13 +83,36 @@ class NetworkValue:
             names = ", ".join(box.name for box in self.boxes)
             raise NetworkError(f"network {self.name!r} has no box {name!r}; it has: {names}") from None
 
+    @property
+    def source_names(self) -> list[str]:
+        """The boxes where streams enter."""
+        return [box.name for box in self.boxes if not box.inputs]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The boxes where streams leave."""
+        return [box.name for box in self.boxes if not box.outputs]
+
+    @property
+    def delivering(self) -> list[str]:
+        """The outputs and connection points: the boxes whose input goes to a sink."""
+        return [box.name for box in self.boxes if not box.outputs or box.keeping is not None]
+
     def arrivals(self, box: Box) -> Mapping[str, Port]:
         """Where the stream of each input port of a box comes from."""
         return {port: self._arcs_to[Port(box.name, port)][0].begin for port in box.inputs}
 
+    def arrival(self, name: str) -> Port:
+        """Where the stream of a box's first input comes from; an output has no other."""
+        return next(iter(self.arrivals(self.box(name)).values()))
+
     def departures(self, port: Port) -> tuple[Port, ...]:
         """The input ports that an output port leads to."""
         return self._leads_to.get(port, ())
+
+    def behind(self, box: Box) -> list[Port]:
+        """The input ports that the output ports of a box lead to."""
+        return [end for port in box.outputs for end in self.departures(Port(box.name, port))]
 
     @cached_property
     def order(self) -> tuple[Box, ...]:

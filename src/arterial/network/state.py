@@ -58,8 +58,8 @@ class MemoryState:
     def __init__(self, earlier_memo: dict[str, Any] | None = None) -> None:
         self.chunks: dict[tuple[str, str], Chunk] = {}
         self.touched: set[tuple[str, str]] = set()
-        self._memo: dict[str, Any] = {}
-        self._earlier_memo: dict[str, Any] = {} if earlier_memo is None else earlier_memo
+        self.memo: dict[str, Any] = {}
+        self.earlier_memo: dict[str, Any] = {} if earlier_memo is None else earlier_memo
 
     def get(self, table: str, key: str = "") -> Chunk | None:
         """The chunk, or None if there is none."""
@@ -78,13 +78,3 @@ class MemoryState:
     def keys(self, table: str) -> list[str]:
         """The keys of the table's chunks, in order."""
         return sorted(key for name, key in self.chunks if name == table)
-
-    @property
-    def memo(self) -> dict[str, Any]:
-        """A place for what can be computed again from the chunks."""
-        return self._memo
-
-    @property
-    def earlier_memo(self) -> dict[str, Any]:
-        """What an earlier train left in the memo."""
-        return self._earlier_memo

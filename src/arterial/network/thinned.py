@@ -5,6 +5,8 @@ And where what was left out can be *settled*: run later by itself, so that its a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from arterial.network.box import Box
 from arterial.network.network import Arc, NetworkValue, Port
 
@@ -17,20 +19,11 @@ def why_not_thinned(network: NetworkValue, arc: Arc) -> str | None:
     """
     if arc in network.inseparable:
         return f"boxes {arc.begin.box!r} and {arc.end.box!r} are inseparable"
-    asked: set[Port] = set()
-    ports = [arc.end]
-    while ports:
-        port = ports.pop()
-        if port in asked:
-            continue
-        asked.add(port)
-        box = network.box(port.box)
-        if not box.may_be_thinned(port.port):
-            signed = box.fed_by[port.port].signed
+    for box, port in _asked(network, arc, lambda box, port: box.stateless or box.passes):
+        if not box.may_be_thinned(port):
+            signed = box.fed_by[port].signed
             why = "is a signed stream, whose changes belong together" if signed else "is needed whole"
-            return f"the input {port.port!r} of box {box.name!r} ({box.kind}) {why}"
-        if box.stateless or box.passes:
-            ports += [end for out in box.outputs for end in network.departures(Port(box.name, out))]
+            return f"the input {port!r} of box {box.name!r} ({box.kind}) {why}"
     return None
 
 
@@ -44,21 +37,10 @@ def groups_to_leave_out(network: NetworkValue, arc: Arc) -> tuple[str, ...] | No
         return None
     here = set(network.streams[arc.begin].schema.names)
     keys: list[tuple[str, ...]] = []
-    asked: set[Port] = set()
-    ports = [arc.end]
-    while ports:
-        port = ports.pop()
-        if port in asked:
-            continue
-        asked.add(port)
-        box = network.box(port.box)
-        if box.may_lose_groups(port.port):
-            keys.append(box.fed_by[port.port].keyed_by)
-        elif not box.may_be_thinned(port.port):
-            return None
-        elif box.passes:
-            ports += [end for out in box.outputs for end in network.departures(Port(box.name, out))]
-        elif box.stateless:  # a Map may give other values the names of the group
+    for box, port in _asked(network, arc, lambda box, port: box.passes and not box.may_lose_groups(port)):
+        if box.may_lose_groups(port):
+            keys.append(box.fed_by[port].keyed_by)
+        elif not box.may_be_thinned(port) or (box.stateless and not box.passes):
             return None
     common = [name for name in keys[0] if name in here and all(name in key for key in keys)] if keys else []
     return tuple(common) or None
@@ -76,12 +58,27 @@ def why_not_settled(network: NetworkValue, arc: Arc) -> str | None:
     return None
 
 
+def _asked(network: NetworkValue, arc: Arc, goes_on: Callable[[Box, str], bool]) -> Iterator[tuple[Box, str]]:
+    """The inputs behind an arc, each with its box; those behind a box are asked too if `goes_on` says so."""
+    asked: set[Port] = set()
+    ports = [arc.end]
+    while ports:
+        port = ports.pop()
+        if port in asked:
+            continue
+        asked.add(port)
+        box = network.box(port.box)
+        yield box, port.port
+        if goes_on(box, port.port):
+            ports += network.behind(box)
+
+
 def boxes_behind(network: NetworkValue, arc: Arc) -> tuple[Box, ...]:
     """The boxes that a tuple on an arc can reach, in the network's order."""
     reached, names = {arc.end.box}, [arc.end.box]
     while names:
         box = network.box(names.pop())
-        for end in (end for port in box.outputs for end in network.departures(Port(box.name, port))):
+        for end in network.behind(box):
             if end.box not in reached:
                 reached.add(end.box)
                 names.append(end.box)

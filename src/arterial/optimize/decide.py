@@ -82,7 +82,7 @@ def propose(network: NetworkValue, figures: Figures) -> Decision | None:
             tactics += names
     if not tactics:
         return None
-    sources = [box.name for box in network.boxes if not box.inputs and box.name in figures]
+    sources = [name for name in network.source_names if name in figures]
     tuples = sum(sum(figures[name].tuples_out.values()) for name in sources)
     scale = 1e6 / tuples if tuples else 0.0
     touched = _changed(network, better)

@@ -15,8 +15,8 @@ def is_between(network: NetworkValue, below: Box, name: str) -> bool:
     """Whether all that leaves a box goes from its first output to one other."""
     if not below.outputs:
         return False
-    ends = [end for port in below.outputs for end in network.departures(Port(below.name, port))]
-    return [end.box for end in ends] == [name] and network.departures(Port(below.name, below.outputs[0])) != ()
+    ends = [end.box for end in network.behind(below)]
+    return ends == [name] and network.departures(Port(below.name, below.outputs[0])) != ()
 
 
 def swapped(network: NetworkValue, lower: Box, upper: Box, port: str) -> NetworkValue | None:

@@ -100,10 +100,9 @@ def heat_map(
     low: float | None = None,
     high: float | None = None,
     logarithmic: bool = False,
-    size: tuple[float, float] = WIDE,
 ) -> Figure:
     """A value for every cell, rows from bottom to top; `extent` is (left, right, bottom, top); NaN stays empty."""
-    with new_figure(size) as (figure, axes):
+    with new_figure(WIDE) as (figure, axes):
         picture = axes.imshow(
             np.ma.masked_invalid(np.asarray(values, float)),
             aspect="auto",
@@ -129,10 +128,9 @@ def histogram(
     *,
     x: str,
     y: str,
-    size: tuple[float, float] = HALF,
 ) -> Figure:
     """Counts between edges, several as steps over each other."""
-    with new_figure(size) as (figure, axes):
+    with new_figure(HALF) as (figure, axes):
         for place, (name, values) in enumerate(counts.items()):
             first = place == 0
             axes.stairs(

@@ -23,7 +23,6 @@ from arterial.figures.window import Window
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.qos import good_zone
 from arterial.service.load import Load, arrival_rate, measure, recent
-from arterial.service.scheduling import sources_of
 from arterial.service.shedding.points import reached_from
 from arterial.service.turn import Turn
 from arterial.service.utility import outputs_of, worth_of_delay
@@ -89,7 +88,7 @@ def hold(
 ) -> tuple[Steering, Memory]:
     """Which branches wait in the next step, and how much of their queues goes on."""
     lately = recent(window, RECENT)
-    load = measure(window, network, cores, {name: arrival_rate(lately, name) for name in sources_of(network)})
+    load = measure(window, network, cores, {name: arrival_rate(lately, name) for name in network.source_names})
     branches = branches_of(network, holdable)
     limits = [good_zone(output.delay) for output in outputs_of(network)]
     limit = min([one for one in limits if one > 2.2 * (load.fixed if load else 0)], default=math.inf)
@@ -174,7 +173,7 @@ def _fed_back(window: Window, memory: Memory, branches: tuple[Branch, ...]) -> M
 
 def _seconds_of_arrivals(steps: list[StepFigures], load: Load, steering: Steering) -> float:
     """How many seconds' worth of arrivals the next step reads: what waits, and what came during the last step."""
-    names = sources_of(load.network)
+    names = load.network.source_names
     rate = sum(arrival_rate(steps, name) for name in names)
     last = steps[-1]
     waiting = sum(last.sources[name].waiting or 0 for name in names if name in last.sources)
@@ -191,5 +190,5 @@ def _behind(network: NetworkValue, arc: Arc) -> set[str]:
         end = ends.pop()
         if end.box not in found:
             found.add(end.box)
-            ends += [one for port in network.box(end.box).outputs for one in network.departures(Port(end.box, port))]
+            ends += network.behind(network.box(end.box))
     return found

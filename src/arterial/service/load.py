@@ -59,9 +59,9 @@ class Load:
         """Seconds of a core that all boxes need in a second (min_cap, Aurora §4.4)."""
         return sum(self._flow(kept or {})[0].values())
 
-    def utilisation(self, kept: Mapping[str, float] | None = None) -> float:
+    def utilisation(self) -> float:
         """ρ: the share of a second that goes into tuples; from 1 on, queues grow without bound."""
-        return self.stretch * self.work(kept)
+        return self.stretch * self.work()
 
     def delay(self, utilisation: float) -> float:
         """The worst delay of a steady load: a tuple waits for a step, then takes one."""
@@ -130,7 +130,7 @@ def measure(
 
     `rates_of` are rates of the sources to assume in the place of those in the window.
     """
-    sources = [box.name for box in network.boxes if not box.inputs]
+    sources = network.source_names
     if not any(step.sources[name].tuples for step in window.steps for name in sources if name in step.sources):
         return None
     kept = kept_of(window, network)

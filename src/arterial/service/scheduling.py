@@ -43,7 +43,7 @@ LEAST = 0.1
 def train_length(load: Load, window: Window, shed: Mapping[str, Drop] | None = None) -> float:
     """The tuples of all sources together that the next train should have at most, with these drops in force."""
     lately = recent(window, RECENT)
-    arriving = sum(arrival_rate(lately, name) for name in sources_of(load.network) if says_what_waits(window, name))
+    arriving = sum(arrival_rate(lately, name) for name in load.network.source_names if says_what_waits(window, name))
     per_tuple = seconds_per_tuple(load, window, shed)
     if not per_tuple:
         return math.inf
@@ -62,7 +62,8 @@ def train_length(load: Load, window: Window, shed: Mapping[str, Drop] | None = N
 
 def seconds_per_tuple(load: Load, window: Window, shed: Mapping[str, Drop] | None = None) -> float:
     """k: seconds of a step for each tuple that is read, with the drops in force."""
-    comes = sum(load.rates.get(Port(name, port), 0.0) for name in sources_of(load.network) for port in _out(load, name))
+    sources = load.network.source_names
+    comes = sum(load.rates.get(Port(name, port), 0.0) for name in sources for port in _out(load, name))
     if comes:
         return load.stretch * load.work(in_force(window, load.network, shed) if shed else load.kept) / comes
     read = sum(source.tuples for step in window.steps for source in step.sources.values())
@@ -79,7 +80,7 @@ def schedule(window: Window, network: NetworkValue, steering: Steering, cores: i
     before = sum(steering.admit.values())
     if before and abs(length - before) < STEADY * before:
         return steering
-    comes = {name: arrival_rate(window.steps, name) for name in sources_of(network)}
+    comes = {name: arrival_rate(window.steps, name) for name in network.source_names}
     whole = sum(comes.values())
     share = {name: max(LEAST, comes[name] / whole) if whole else 1 / len(comes) for name in comes}
     return replace(steering, admit={name: max(1, round(length * part)) for name, part in share.items()})
@@ -96,11 +97,6 @@ class Scheduler:
     def __call__(self, window: Window, network: NetworkValue, steering: Steering) -> Steering:
         """The record for the next step."""
         return schedule(window, network, steering, self.cores, self.most) if self.turn.comes(window) else steering
-
-
-def sources_of(network: NetworkValue) -> list[str]:
-    """The names of a network's sources."""
-    return [box.name for box in network.boxes if not box.inputs]
 
 
 def says_what_waits(window: Window, source: str) -> bool:

@@ -284,10 +284,6 @@ class _Rows(Source):
     def __init__(self, rows: pl.DataFrame) -> None:
         self._rows = rows
 
-    def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Source:
-        """It is ready."""
-        return self
-
     def begin(self) -> Progress:
         """Nothing is read."""
         return Progress({"done": False}, BEGIN)

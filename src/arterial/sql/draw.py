@@ -18,7 +18,7 @@ from sqlglot import exp
 from arterial.boxes.joins.join import LEFT, RIGHT
 from arterial.drawing import Network, StreamHandle
 from arterial.network.duration import Duration, as_duration
-from arterial.network.expression.parser import Dialect, parse
+from arterial.network.expression.parser import Dialect, parse, quoted
 from arterial.network.expression.tree import reads
 from arterial.network.schema import Field, Schema, Type
 from arterial.sql.catalog import StreamEntry
@@ -97,7 +97,7 @@ class _Drawing:
         order = self.checked.query.order
         if order is not None and self.checked.order is not None:
             stream = stream.distinct("distinct") if self.checked.distinct else stream
-            stream = stream.leaders("first", order.limit, _quoted(self.checked.order), ascending=not order.descending)
+            stream = stream.leaders("first", order.limit, quoted(self.checked.order), ascending=not order.descending)
         else:
             stream = stream.distinct("distinct") if self.checked.distinct else stream.net("net")
         stream.output(ANSWER)
@@ -118,7 +118,7 @@ class _Drawing:
             # Those of a session have the time of its last row.
             at_once = checked.grouped or every is None or self.objects.sessions is not None
             length = self._instant() if at_once else as_duration(every or 0, self.clock)
-            by, rank = _quoted(checked.order), self._free("rank")
+            by, rank = quoted(checked.order), self._free("rank")
             stream = stream.top("first", order.limit, by, length, ascending=not order.descending, rank=rank)
             stream = stream.map("listed", keep=[self.time, *items])
         stream.net("net").output(ANSWER)
@@ -130,7 +130,7 @@ class _Drawing:
     def _windows(self, stream: StreamHandle, window: Window | None) -> StreamHandle:
         """The groups and aggregates of each window."""
         checked = self.checked
-        computed = {one.name: one.text for one in checked.groups if one.text != _quoted(one.name)}
+        computed = {one.name: one.text for one in checked.groups if one.text != quoted(one.name)}
         stream = stream.map("groups", computed) if computed else stream
         grouped = stream.group_by(*(one.name for one in checked.groups), name="group_by")
         values = {one.name: one.text for one in checked.aggregates} or {self._free("rows"): "count(*)"}
@@ -160,7 +160,7 @@ class _Drawing:
         starts = {used.name for used in self.checked.used if used.column == "window_start"}
         start = next(group.name for group in self.checked.groups if group.name in starts)
         stream = grouped.slide("window", {**values, begin: "window_start()"}, every=every, over=over)
-        return stream.filter("own_window", f"{_quoted(begin)} = {_quoted(start)}")
+        return stream.filter("own_window", f"{quoted(begin)} = {quoted(start)}")
 
     def _paired(self, stream: StreamHandle) -> StreamHandle:
         """The rows joined with those of other streams in the same window, and with tables.
@@ -188,7 +188,7 @@ class _Drawing:
             ):
                 label = self._box_name(one, "keys")
                 if names:
-                    given = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in names)
+                    given = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in names)
                     side = side.map(label, dict(zip(names, texts, strict=True)))
                     side = side.filter(f"{label}_given", given)
                 sides.append(side.group_by(*names, name=self._box_name(one, "by_keys")))
@@ -206,7 +206,7 @@ class _Drawing:
             joined.add(relation)
             kept = [used.name for used in self.checked.used if used.relation in joined]
             stream = stream.map(
-                self._box_name(one, "pairs"), {self.time: _quoted(when)}, keep=kept, time_column=self.time
+                self._box_name(one, "pairs"), {self.time: quoted(when)}, keep=kept, time_column=self.time
             )
         return stream
 
@@ -227,9 +227,9 @@ class _Drawing:
         a, b = condition.equal if condition.equal[1] in right else condition.equal[::-1]
         kinds = self.schema[a], self.schema[b]
         if kinds[0] is kinds[1]:
-            return _quoted(a), _quoted(b)
+            return quoted(a), quoted(b)
         if all(kind.is_integer for kind in kinds):
-            return f"cast({_quoted(a)} as int64)", f"cast({_quoted(b)} as int64)"
+            return f"cast({quoted(a)} as int64)", f"cast({quoted(b)} as int64)"
         return None
 
     def _free(self, name: str) -> str:
@@ -279,13 +279,13 @@ class _Drawing:
                 "sessions", {begin: "window_start()"}, gap=as_duration(one.every, self.clock), tuples=True
             )
             self.sessions = rows.group_by(name="all_sessions")
-        time = _quoted(self.time)
+        time = quoted(self.time)
         end = (
             f"{time} + INTERVAL '{one.every} microseconds'" if self.clock is Type.TIMESTAMP else f"{time} + {one.every}"
         )
-        bounds = {"window_start": _quoted(begin), "window_end": end}
-        columns = {used.name: bounds.get(used.column, _quoted(used.name)) for used in self._used(relation)}
-        stream = self.sessions.filter(self._box_name(one, "rows"), f"{_quoted(number)} = {relation}")
+        bounds = {"window_start": quoted(begin), "window_end": end}
+        columns = {used.name: bounds.get(used.column, quoted(used.name)) for used in self._used(relation)}
+        stream = self.sessions.filter(self._box_name(one, "rows"), f"{quoted(number)} = {relation}")
         return stream.map(self._box_name(one, "columns"), columns, keep=[self.time])
 
     def _in_common(self, relation: int, members: list[int], number: str, keys: list[str]) -> StreamHandle:
@@ -293,14 +293,14 @@ class _Drawing:
         one = self.checked.relations[relation]
         assert isinstance(one.entry, StreamEntry)
         assert one.sessions is not None
-        columns = {self.time: f"cast({_quoted(one.entry.time)} as {self.clock})", number: str(relation)}
+        columns = {self.time: f"cast({quoted(one.entry.time)} as {self.clock})", number: str(relation)}
         for name, key in zip(keys, one.sessions, strict=True):
             whole = one.entry.schema[key].is_integer
-            columns[name] = f"cast({_quoted(key)} as int64)" if whole else _quoted(key)
+            columns[name] = f"cast({quoted(key)} as int64)" if whole else quoted(key)
         for used in self.checked.used:
             if used.relation in members and used.column not in BOUNDS:
                 own = used.relation == relation
-                columns[used.name] = _quoted(used.column) if own else f"cast(null as {used.type})"
+                columns[used.name] = quoted(used.column) if own else f"cast(null as {used.type})"
         return self._source(one).map(self._box_name(one, "all_columns"), columns, keep=[], time_column=self.time)
 
     def _source(self, one: Relation) -> StreamHandle:
@@ -318,18 +318,18 @@ class _Drawing:
         """The columns that the query reads; the bounds of windows are computed."""
         one = self.checked.relations[relation]
         time = one.entry.time if isinstance(one.entry, StreamEntry) else loaded_column(one.entry.schema)
-        columns = {self.time: _quoted(time)}
+        columns = {self.time: quoted(time)}
         for used in self._used(relation):
             text = bounds.get(used.column) if one.every is not None else None
             if text is not None and self.clock is Type.TIMESTAMP:
                 text = f"cast({text} as timestamp)"
-            columns[used.name] = text or _quoted(used.column)
+            columns[used.name] = text or quoted(used.column)
         return stream.map(self._box_name(one, "columns"), columns, keep=[], time_column=self.time)
 
     def _ticks(self, relation: Relation) -> str:
         """The time of a stream as an integer, as an expression."""
         assert isinstance(relation.entry, StreamEntry)
-        time = _quoted(relation.entry.time)
+        time = quoted(relation.entry.time)
         return time if self.clock is not Type.TIMESTAMP else f"({time} - timestamp '1970-01-01')"
 
     def _box_name(self, relation: Relation, what: str) -> str:
@@ -465,7 +465,7 @@ class _Drawing:
 
     def _grouped(self, stream: StreamHandle) -> StreamHandle:
         checked = self.checked
-        computed = {one.name: one.text for one in checked.groups if one.text != _quoted(one.name)}
+        computed = {one.name: one.text for one in checked.groups if one.text != quoted(one.name)}
         if computed:
             stream = stream.map("groups", computed)
         grouped = stream.group_by(*(one.name for one in checked.groups), name="group_by")
@@ -478,10 +478,6 @@ def _without_bounds(relation: Relation) -> Schema:
     """The columns that the source of a stream has."""
     fields = relation.entry.schema.fields
     return Schema(fields if relation.every is None else fields[: -len(BOUNDS)])
-
-
-def _quoted(name: str) -> str:
-    return exp.column(name, quoted=True).sql(dialect=Dialect)
 
 
 def _sided(text: str, right: Iterable[str]) -> str:

@@ -41,7 +41,7 @@ def behind(network: NetworkValue, arc: Arc) -> NetworkValue:
         ends = [Port(box.name, port) for port in box.inputs]
         if ends and all(end in fed for end in ends):
             inside.append(box)
-            fed |= {end for port in box.outputs for end in network.departures(Port(box.name, port))}
+            fed.update(network.behind(box))
     names = {box.name for box in inside}
     if arc.end.box not in names:
         others = [
@@ -83,7 +83,7 @@ def behind(network: NetworkValue, arc: Arc) -> NetworkValue:
 
 def traced(network: NetworkValue, given: Mapping[str, Sequence[Row]]) -> dict[str, list[dict[str, Any]]]:
     """The tuples of every port and output for tuples of the sources."""
-    known = {box.name for box in network.boxes if not box.inputs}
+    known = set(network.source_names)
     for name in given:
         if name not in known:
             raise RunError(f"there is no source {name!r}; there are: {', '.join(sorted(known))}")

@@ -14,7 +14,7 @@ from arterial.connectors.rejects import Reject
 from arterial.errors import DataError
 from arterial.linearroad.data.convert import convert
 from arterial.linearroad.data.dataset import open_data
-from arterial.linearroad.data.event_files import write_city, write_events_csv, write_events_parquet
+from arterial.linearroad.data.event_files import CsvEvents, write_city, write_events_parquet
 from arterial.linearroad.formats.events import EVENT_SCHEMA
 from tests.linearroad.traffic import balance, drive_along, report, table_of, text_of
 
@@ -89,7 +89,8 @@ def test_a_compressed_file(tmp_path: Path) -> None:
 def test_our_folder_with_a_flat_file(tmp_path: Path) -> None:
     folder = tmp_path / "d"
     folder.mkdir()
-    write_events_csv(folder / "events.csv", [table_of(in_time_order(ROWS, OTHER_ROWS))])
+    with CsvEvents(folder / "events.csv") as file:
+        file.write(table_of(in_time_order(ROWS, OTHER_ROWS)))
     write_city(folder, {"seed": 1})
     data = open_data(folder)
     assert data.xways == (0, 3)

@@ -113,7 +113,7 @@ def test_replicas_are_disjoint_and_map_back(data: Data) -> None:
         (2, 2, 12, -1, 19),
     ]
     replicated = twice.events(data.read(0, 3), [1])
-    assert twice.original_vid(replicated["vid"].to_numpy()).tolist() == data.read(0, 3)["vid"].to_pylist()
+    assert [vid % twice.vid_step for vid in replicated["vid"].to_pylist()] == data.read(0, 3)["vid"].to_pylist()
     assert isinstance(replicated, pa.Table)
 
 

@@ -9,6 +9,7 @@ from arterial.moving.queries.events import MovingRange, Register, Report
 from arterial.moving.queries.ids import Id
 from arterial.moving.queries.space import Space
 from arterial.moving.shared.remembering import RememberingExecution
+from arterial.moving.shared.shared import SharedExecution
 from tests.moving.feeding import Follower, feed
 from tests.moving.queries.test_skeleton import drifting_world
 from tests.moving.worlds import random_world
@@ -21,7 +22,7 @@ def test_the_conservative_cache_is_exact_after_warm_up(period: int, longest_step
     for t, events in drifting_world(seed=4, period=period):
         follower.follow(feed(engine, t, events))
         if t >= 2 * period:
-            assert engine.answers() == engine.exact_answers()
+            assert engine.answers() == SharedExecution.answers(engine)
             assert follower.holds(engine.answers())
 
 
@@ -34,7 +35,7 @@ def test_a_smaller_cache_is_less_exact_and_says_so() -> None:
         for t, events in drifting_world(seed=0, period=5):
             feed(engine, t, events)
             definition.take(t, events)
-            assert engine.exact_answers() == definition.answers()
+            assert SharedExecution.answers(engine) == definition.answers()
             said, truth = engine.answers(), definition.answers()
             wrong[cache] += sum(len(said[name] ^ truth[name]) for name in truth)
         assert wrong[cache] == engine.uncertainty.missing + engine.uncertainty.extra
@@ -60,7 +61,7 @@ def test_an_answer_is_right_among_the_known(seed: int, cache: int) -> None:
     for t, events in random_world(seed, space=space):
         follower.follow(feed(engine, t, events))
         assert follower.holds(engine.answers())
-        exact = engine.exact_answers()
+        exact = SharedExecution.answers(engine)
         for name, answer in engine.answers().items():
             if engine.queries.k[engine.query_table.slot(name)] == 0:
                 assert answer <= exact[name]

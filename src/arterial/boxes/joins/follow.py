@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
+from arterial.boxes.joins.previous import with_values
 from arterial.boxes.parts.index import RowIndex
 from arterial.boxes.parts.order import Held, instants, require_alike, require_order
 from arterial.boxes.parts.table import KeyedTable
@@ -20,7 +21,7 @@ from arterial.network.expression.parser import parse, predicate
 from arterial.network.expression.tree import Tree, known_column, reads
 from arterial.network.expression.vectorised import evaluate, truth
 from arterial.network.relation import Relation
-from arterial.network.schema import Field, Schema
+from arterial.network.schema import Schema
 from arterial.network.state import State
 from arterial.network.train import Train
 
@@ -156,14 +157,7 @@ class Follow(Box):
 
     def _columns(self, stream: Stream) -> Schema:
         """The columns of the tuple, and those that are followed."""
-        fields = list(stream.schema)
-        for name, tree in self._begin(stream).items():
-            if name in [field.name for field in fields]:
-                raise NetworkError(f"the tuple has a column {name!r} already; choose another name")
-            if tree.type is None:
-                raise NetworkError(f"the column {name!r} has no type; write cast(… as …)")
-            fields.append(Field(name, tree.type))
-        return Schema(tuple(fields))
+        return with_values(stream.schema, self._begin(stream))
 
     def _each(self, stream: Stream) -> dict[str, Tree]:
         """What the columns become with each row."""

@@ -12,7 +12,7 @@ import polars as pl
 from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
-from arterial.boxes.parts.order import Held, instants, require_alike, require_order
+from arterial.boxes.parts.order import Held, instants, require_in_step
 from arterial.errors import NetworkError
 from arterial.network.box import ALL_PORTS, OUT, Box, Stream
 from arterial.network.duration import Duration, units
@@ -73,9 +73,7 @@ class Join(Box):
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The columns of both, and the time of the pair."""
         left, right = inputs[LEFT], inputs[RIGHT]
-        require_order(left, "input 'left'")
-        require_order(right, "input 'right'")
-        require_alike({LEFT: left, RIGHT: right}, "a Join")
+        require_in_step({LEFT: left, RIGHT: right}, "a Join")
         self._bounds(left)
         if self.on is not None:
             predicate(self.on, both_sides(left.schema, right.schema))

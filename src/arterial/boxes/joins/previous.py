@@ -59,14 +59,7 @@ class Previous(Box):
         self._within(stream)
         if not self.values:
             raise NetworkError("expected values of the tuple before, such as was='seg', got none")
-        fields = list(stream.schema)
-        for name, tree in self._trees(stream).items():
-            if name in [field.name for field in fields]:
-                raise NetworkError(f"the tuple has a column {name!r} already; choose another name")
-            if tree.type is None:
-                raise NetworkError(f"the column {name!r} has no type; write cast(… as …)")
-            fields.append(Field(name, tree.type))
-        return {OUT: Stream(Schema(tuple(fields)), stream.time, True, stream.keyed_by)}
+        return {OUT: Stream(with_values(stream.schema, self._trees(stream)), stream.time, True, stream.keyed_by)}
 
     def reads(self, stream: Stream) -> frozenset[str]:
         """What the values are computed from, and the group."""
@@ -119,3 +112,15 @@ class Previous(Box):
 
     def _within(self, stream: Stream) -> int | None:
         return None if self.within is None else units(self.within, stream.schema[stream.time], "within", least=0)
+
+
+def with_values(schema: Schema, trees: Mapping[str, Tree]) -> Schema:
+    """The columns of the tuple, and behind them those of some expressions over it."""
+    fields = list(schema)
+    for name, tree in trees.items():
+        if name in [field.name for field in fields]:
+            raise NetworkError(f"the tuple has a column {name!r} already; choose another name")
+        if tree.type is None:
+            raise NetworkError(f"the column {name!r} has no type; write cast(… as …)")
+        fields.append(Field(name, tree.type))
+    return Schema(tuple(fields))

@@ -25,6 +25,13 @@ def require_order(stream: Stream, what: str = "input") -> None:
         )
 
 
+def require_in_step(streams: dict[str, Stream], what: str) -> None:
+    """Raise unless all streams are in the order of their times, and grouped alike."""
+    for port, stream in streams.items():
+        require_order(stream, f"input {port!r}")
+    require_alike(streams, what)
+
+
 def require_alike(streams: dict[str, Stream], what: str) -> None:
     """Raise unless the streams are grouped by the same columns of the same types."""
     (first_port, first), *others = streams.items()

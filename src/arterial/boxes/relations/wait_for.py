@@ -14,7 +14,7 @@ import polars as pl
 from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
-from arterial.boxes.parts.order import Held, instants, require_alike, require_order, unordered_through
+from arterial.boxes.parts.order import Held, instants, require_in_step, unordered_through
 from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
 from arterial.network.box import IN, OUT, Box, Stream
@@ -75,9 +75,7 @@ class WaitFor(Box):
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The input and the time of release."""
         stream, until = inputs[IN], inputs[UNTIL]
-        require_order(stream, "input 'in'")
-        require_order(until, "input 'until'")
-        require_alike({IN: stream, UNTIL: until}, "a WaitFor")
+        require_in_step({IN: stream, UNTIL: until}, "a WaitFor")
         predicate(self.predicate, _seen(stream.schema, until.schema))
         if self.time in stream.schema:
             raise NetworkError(f"the stream has a column {self.time!r} already; give the time of release another name")

@@ -13,7 +13,7 @@ import polars as pl
 from arterial.arrays import Array
 from arterial.boxes.joins.join import LEFT, RIGHT, both_sides, of_both_sides, require_one_of_each
 from arterial.boxes.parts.groups import codes, slots_of
-from arterial.boxes.parts.order import Held, instants, require_alike, require_order
+from arterial.boxes.parts.order import Held, instants, require_in_step
 from arterial.boxes.parts.signed import as_time, in_order_of_telling, repeated, weights
 from arterial.boxes.parts.table import KeyedTable
 from arterial.errors import NetworkError
@@ -69,9 +69,7 @@ class Match(Box):
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The columns of both, one time, one sign."""
         left, right = inputs[LEFT], inputs[RIGHT]
-        require_order(left, "input 'left'")
-        require_order(right, "input 'right'")
-        require_alike({LEFT: left, RIGHT: right}, "a Match")
+        require_in_step({LEFT: left, RIGHT: right}, "a Match")
         rows = seen_rows(left, right)
         if self.on is not None:
             tree = predicate(self.on, both_sides(left.schema, right.schema))

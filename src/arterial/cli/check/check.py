@@ -14,7 +14,6 @@ from arterial.cli.parts.network import NETWORK_HELP, load_network
 from arterial.errors import RunError, near
 
 if TYPE_CHECKING:
-    from arterial.engine.run.life import Run
     from arterial.figures.step import StepFigures
     from arterial.network.network import NetworkValue
     from arterial.service.analysis import Analysis
@@ -122,7 +121,7 @@ def _replay(
 
 def rates_of(network: NetworkValue, given: list[str]) -> dict[str, float]:
     """Tuples a second of every source."""
-    names = [box.name for box in network.boxes if not box.inputs]
+    names = network.source_names
     rates: dict[str, float] = {}
     for text in given:
         name, sign, number = text.rpartition("=")
@@ -154,7 +153,7 @@ def recorded(network: NetworkValue, folder: Path) -> list[StepFigures]:
     if not steps:
         raise RunError(f"{checkpoint}: no {STEPS_FILE} is there; let the run do a few steps first")
     known = {box.name for box in network.boxes}
-    sources = {box.name for box in network.boxes if not box.inputs}
+    sources = set(network.source_names)
     seen, read = {name for step in steps for name in step.boxes}, {name for step in steps for name in step.sources}
     if not known & seen or not sources <= read:
         raise RunError(
@@ -166,37 +165,15 @@ def recorded(network: NetworkValue, folder: Path) -> list[StepFigures]:
 
 def _measured(network: NetworkValue, given: list[str], local: bool) -> list[StepFigures]:
     """The steps of a short run on a sample, in trains of several lengths."""
-    import tempfile
-
+    from arterial.cli.check.scratch import host, steps_of
     from arterial.cli.run import sources_of
-    from arterial.connectors.sinks.memory import MemorySink
-    from arterial.engine.run.local import run_locally
-    from arterial.engine.run.run import run as start
     from arterial.engine.run.settings import Settings
-    from arterial.engine.spark.session import spark_session
-    from arterial.face.bindings import output_names
-    from arterial.figures.steps_file import read_steps
 
     steps: list[StepFigures] = []
-    session = None if local else spark_session(f"arterial check {network.name}")
-    try:
+    with host(network, local=local) as session:
         for size in TRAINS:
-            with tempfile.TemporaryDirectory(prefix="arterial-check-") as scratch:
-                sources = sources_of(network, given)
-                sinks = {name: MemorySink() for name in output_names(network)}
-                settings = Settings(train_size=size)
-                running: Run
-                if session is None:
-                    running = run_locally(network, sources, sinks, scratch, settings)
-                else:
-                    running = start(network, sources, sinks, scratch, settings, spark=session)
-                running.wait(MOST_SECONDS)
-                if running.active:
-                    running.stop()
-                steps += warm(list(read_steps(running.checkpoint)))
-    finally:
-        if session is not None:
-            session.stop()
+            settings = Settings(train_size=size)
+            steps += warm(steps_of(network, sources_of(network, given), settings, MOST_SECONDS, session))
     return steps
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from arterial.errors import RunError
 
 if TYPE_CHECKING:
     from arterial.connectors.source import Source
-    from arterial.engine.run.life import Run
     from arterial.figures.step import StepFigures
     from arterial.network.network import NetworkValue
 
@@ -65,7 +63,6 @@ def recording(
     from arterial.cli.parts.network import load_network
     from arterial.cli.run import sources_of
     from arterial.connectors.files.source import FileSource
-    from arterial.service.scheduling import sources_of as names_of
 
     named = {text.partition("=")[0] for text in given}
     if _is_a_run(path):
@@ -75,10 +72,10 @@ def recording(
         sources: dict[str, Source] = {
             name: changed(one, speed=speed) if isinstance(one, FileSource) else one for name, one in again.items()
         }
-        for name in names_of(network):
+        for name in network.source_names:
             if name not in sources and name not in named:
                 readable_again(name, None)  # says what to do
-        others = [box for box in sources if box not in names_of(network)]
+        others = [box for box in sources if box not in network.source_names]
         if others:
             raise RunError(f"--replay {path}: it is the run of another network, with a source {others[0]!r}")
         if not named:
@@ -88,7 +85,7 @@ def recording(
         raise RunError(f"--replay {path}: no run is there; say which network these inputs are for: FILE.py:NAME")
     if not path.exists():
         raise RunError(f"--replay {path}: it is not there; expected the folder of a run, or recorded inputs")
-    wanted = [name for name in names_of(network) if name not in named]
+    wanted = [name for name in network.source_names if name not in named]
     found = [f"{name}={_input(path, name, alone=len(wanted) == 1)}" for name in wanted]
     return network, sources_of(network, [*found, *given], speed=speed)
 
@@ -141,31 +138,12 @@ def replay(
     network: NetworkValue, sources: dict[str, Source], seconds: float, train_size: int, *, local: bool
 ) -> Replayed:
     """Run a network on recorded inputs, for so many seconds at most."""
-    from arterial.connectors.sinks.memory import MemorySink
-    from arterial.engine.run.local import run_locally
-    from arterial.engine.run.run import run as start
+    from arterial.cli.check.scratch import host, steps_of
     from arterial.engine.run.settings import Settings
-    from arterial.engine.spark.session import spark_session
-    from arterial.face.bindings import output_names
-    from arterial.figures.steps_file import read_steps
 
-    sinks = {name: MemorySink() for name in output_names(network)}
     settings = Settings(train_size=train_size, schedule="trains")
-    session = None if local else spark_session(f"arterial check {network.name}")
-    try:
-        with tempfile.TemporaryDirectory(prefix="arterial-check-") as scratch:
-            running: Run
-            if session is None:
-                running = run_locally(network, sources, sinks, scratch, settings)
-            else:
-                running = start(network, sources, sinks, scratch, settings, spark=session)
-            running.wait(seconds)
-            if running.active:
-                running.stop()
-            return judge(network, list(read_steps(running.checkpoint)))
-    finally:
-        if session is not None:
-            session.stop()
+    with host(network, local=local) as session:
+        return judge(network, steps_of(network, sources, settings, seconds, session))
 
 
 def judge(network: NetworkValue, steps: list[StepFigures]) -> Replayed:
@@ -173,7 +151,6 @@ def judge(network: NetworkValue, steps: list[StepFigures]) -> Replayed:
     from arterial.figures.window import Window, percentile
     from arterial.network.qos import good_zone
     from arterial.service.load import arrival_rate
-    from arterial.service.scheduling import sources_of
     from arterial.service.utility import outputs_of, utilities
 
     if not steps:
@@ -187,7 +164,7 @@ def judge(network: NetworkValue, steps: list[StepFigures]) -> Replayed:
         delays = window.delays(output.name)
         worst, p99 = (delays[-1][0], percentile(delays, 0.99) or 0.0) if delays else (0.0, 0.0)
         outputs.append(ReplayedOutput(output.name, good_zone(output.delay), worst, p99, utility[output.name]))
-    rates = {name: arrival_rate(counted, name) for name in sources_of(network)}
+    rates = {name: arrival_rate(counted, name) for name in network.source_names}
     waited = max((source.waited for source in counted[-1].sources.values()), default=0.0)
     return Replayed(rates, waited, tuple(outputs))
 

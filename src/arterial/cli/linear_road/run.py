@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -87,13 +87,11 @@ def run(
     """
     from arterial.cli.parts.outcome import ending, leave, say_finished, stop_on_signals
     from arterial.connectors.pace import parse_speed
-    from arterial.connectors.rejects import set_aside
     from arterial.engine.run.figures.status import RUN_FILE
     from arterial.engine.run.watch.watchers import Watch
     from arterial.engine.spark.session import spark_session
     from arterial.linearroad.application.live.input import is_live
     from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear, finished
-    from arterial.linearroad.data.clean_set import REJECTS_FILE
 
     factor = parse_speed(speed)
     if force:
@@ -147,7 +145,15 @@ def run(
     figures = running.finish()
     if json_output:
         typer.echo(json.dumps(figures, indent=2))
-        return
+    else:
+        _say(figures, out, shed=shed)
+
+
+def _say(figures: dict[str, Any], out: Path, *, shed: bool) -> None:
+    """Print how the run went."""
+    from arterial.connectors.rejects import set_aside
+    from arterial.linearroad.data.clean_set import REJECTS_FILE
+
     typer.echo(
         f"{figures['reports']:,} reports of {figures['expressways']} expressways in {figures['seconds']:.1f} s: "
         f"{figures['reports_per_second']:,} reports a second"

@@ -117,11 +117,9 @@ def _rows_at_once(path: Path, kind: str, wanted: pl.LazyFrame, begin: int, count
     return max(1, most // (4 * longest)) if size else count
 
 
-def row_blocks(
-    file: DataFile, columns: tuple[str, ...], begin: int = 0, size: int = BLOCK_ROWS
-) -> Iterator[pl.DataFrame]:
-    """The rows of a file from one on, some at a time."""
-    for first in range(begin, rows_in(file), size):
+def row_blocks(file: DataFile, columns: tuple[str, ...], size: int = BLOCK_ROWS) -> Iterator[pl.DataFrame]:
+    """The rows of a file, some at a time."""
+    for first in range(0, rows_in(file), size):
         yield read_rows(file.path, file.kind, first, size, columns)
 
 

@@ -20,6 +20,7 @@ from arterial.connectors.files.blocks import Place, Reading, read_blocks
 from arterial.connectors.files.columnar import columns_of, row_blocks
 from arterial.connectors.files.find import CSV, DataFile, find_files
 from arterial.connectors.files.json_lines import is_text, text_blocks
+from arterial.connectors.files.reader import instants
 from arterial.connectors.rejects import EXAMPLES
 from arterial.connectors.times import FORMATS, NAMES, check_options, parse_times, unit_of
 from arterial.connectors.values import TimeOptions
@@ -165,7 +166,7 @@ def _read(file: DataFile, found: Inspection, options: TimeOptions) -> None:
         column = block.rows[found.time]
         found.without_time += column.null_count()
         column = column.drop_nulls()
-        times = column.to_physical().cast(pl.Int64).to_numpy()
+        times = instants(column)
         if not len(times):
             continue
         if highest == BEGIN:

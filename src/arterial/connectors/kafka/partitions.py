@@ -102,10 +102,6 @@ class PartitionSpooler(Spooling):
         self._end = rules.end.encode()
         self._unread: deque[tuple[SpoolFile, dict[str, int]]] = deque()
 
-    def is_known(self, number: int) -> bool:
-        """Whether a partition was read before, by this or an earlier start of the run."""
-        return str(number) in self.account["offsets"]
-
     def add(self, number: int, first: int, last: int | None) -> Partition:
         """A partition was found: it is read from the offset `first`, unless an earlier start has come further.
 

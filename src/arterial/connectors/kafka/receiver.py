@@ -74,18 +74,13 @@ class Receiver:
             if not self.spooler.done:
                 self.spooler.flush()
         except ArterialError as fault:
-            self._fail(str(fault))
+            self.spooler.fail(str(fault))
         except Exception as fault:
-            self._fail(f"{self.cluster.place}: the input failed: {type(fault).__name__}: {self.cluster.reason(fault)}")
+            self.spooler.fail(
+                f"{self.cluster.place}: the input failed: {type(fault).__name__}: {self.cluster.reason(fault)}"
+            )
         finally:
             self._close()
-
-    def _fail(self, message: str) -> None:
-        try:
-            self.spooler.stop(message)
-        except ArterialError:
-            # The disk refuses even this; the source says so when it is asked.
-            self.spooler.stopped = message
 
     def _read_once(self) -> None:
         if self.spooler._now() - self._refreshed >= REFRESH_SECONDS:

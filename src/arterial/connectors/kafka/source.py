@@ -6,9 +6,10 @@ read from the spool alone (`live.spooled`), so a step can be read again whatever
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -18,9 +19,8 @@ from arterial.connectors.kafka.partitions import NOW, PartitionSpooler, Rules
 from arterial.connectors.kafka.protobuf import ProtobufLines
 from arterial.connectors.kafka.receiver import EARLIEST, Receiver
 from arterial.connectors.live.ending import MARKER
-from arterial.connectors.live.spool import Spool, account_of, look
+from arterial.connectors.live.spool import Spool
 from arterial.connectors.live.spooled import REJECTS, SpooledSource, bytes_of, number_of, seconds_of
-from arterial.connectors.live.spooling import STOPPED
 from arterial.connectors.source import Part, Progress
 from arterial.connectors.times import check_options
 from arterial.connectors.values import TimeOptions, instant_of
@@ -28,7 +28,6 @@ from arterial.errors import DataError
 from arterial.network.duration import Duration
 from arterial.network.keys.slots import of_slot
 from arterial.network.schema import Schema, Type
-from arterial.storage.place import remove
 from arterial.storage.remote import path_of
 
 MILLISECOND = 1000
@@ -86,20 +85,10 @@ class KafkaSource(SpooledSource):
         options: dict[str, Any] = {("begin_at" if name == "begin" else name): value for name, value in given.items()}
         return cls(cluster, **options)
 
-    def allow(self, disorder: int, *, signed: bool) -> KafkaSource:
-        """Take messages that are out of order by so much."""
-        return replace(self, disorder=disorder, signed=signed)
-
-    def bind(self, name: str, schema: Schema, time: str, folder: Path) -> KafkaSource:
+    def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Self:
         """Check the options, ask for the topic, and find what an earlier start of the run kept."""
-        ready = replace(self, name=name, schema=schema, time=time, folder=str(folder / "sources" / name), _receivers=[])
-        ready._rules()
-        ready._reader()
-        ready._first()
-        ready.forget()
-        spool = Spool(ready._spool)
-        remove(spool.folder / STOPPED)
-        if not spool.ended:
+        ready = super().bind(name, schema, time, folder)
+        if not Spool(ready._spool).ended:
             client = self.cluster.consumer(**{"group.id": ready._group})
             try:
                 self.cluster.partitions(client)
@@ -145,22 +134,19 @@ class KafkaSource(SpooledSource):
         rows = super().read(before, after, Part(0, 1))
         return of_slot(rows, part.key, part.count, part.index)
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What came so far, and what did not fit."""
-        files = look(self._spool)
-        if not files:
-            return ()
-        account, where = account_of(files[-1]), f"source {self.name!r}"
+    def _noticed(self, account: Mapping[str, Any]) -> list[str]:
         said = []
         if account["rejected"]:
             kept = path_of(self.folder) / REJECTS
-            said.append(f"{where}: {account['rejected']:,} of {account['total']:,} messages were set aside, see {kept}")
+            said.append(f"{account['rejected']:,} of {account['total']:,} messages were set aside, see {kept}")
         if account["lost"]:
-            said.append(f"{where}: up to {account['lost']:,} message(s) were deleted before they were read (lost=skip)")
-        if account["late"]:
-            said.append(f"{where}: {account['late']:,} tuple(s) are late or have no time: they leave by port 'late'")
-        return tuple(said)
+            said.append(f"up to {account['lost']:,} message(s) were deleted before they were read (lost=skip)")
+        return said
+
+    def _check(self) -> None:
+        self._rules()
+        self._reader()
+        self._first()
 
     @property
     def _group(self) -> str:
@@ -203,6 +189,3 @@ class KafkaSource(SpooledSource):
             size=bytes_of(self.spool, where),
             skips_lost=self.lost == "skip",
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_receivers": []}

@@ -85,21 +85,14 @@ class Receiver:
             if not self.spooler.done:
                 self.spooler.flush()
         except ArterialError as fault:
-            self._fail(str(fault))
+            self.spooler.fail(str(fault))
         except Exception as fault:
-            self._fail(f"{self.place.text}: the input failed: {type(fault).__name__}: {fault}")
+            self.spooler.fail(f"{self.place.text}: the input failed: {type(fault).__name__}: {fault}")
         finally:
             for stream in self._streams:
                 stream.close()
             if self._server:
                 self._server.close()
-
-    def _fail(self, message: str) -> None:
-        try:
-            self.spooler.stop(message)
-        except ArterialError:
-            # The disk refuses even this; the source says so when it is asked.
-            self.spooler.stopped = message
 
     def _open(self) -> None:
         """Open the place where that is needed, without waiting."""

@@ -5,25 +5,23 @@ A thread of the driver spools what comes; steps are planned and read from the sp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from arterial.connectors.live.ending import MARKER
 from arterial.connectors.live.lines import FORMATS, LineFormat
 from arterial.connectors.live.places import LISTEN, STANDARD_INPUT, parse_place
 from arterial.connectors.live.receiver import Receiver
-from arterial.connectors.live.spool import Spool, account_of, look
+from arterial.connectors.live.spool import Spool
 from arterial.connectors.live.spooled import REJECTS, SpooledSource, bytes_of, number_of, seconds_of
 from arterial.connectors.live.spooler import Rules, Spooler
-from arterial.connectors.live.spooling import STOPPED
 from arterial.connectors.rejects import set_aside
 from arterial.connectors.times import check_options
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError, near
 from arterial.network.duration import Duration
 from arterial.network.schema import Schema
-from arterial.storage.place import remove
 from arterial.storage.remote import path_of
 
 
@@ -81,20 +79,6 @@ class LiveSource(SpooledSource):
         options: dict[str, Any] = dict(given)
         return cls(bare + listens, **options)
 
-    def allow(self, disorder: int, *, signed: bool) -> LiveSource:
-        """Take lines that are out of order by so much."""
-        return replace(self, disorder=disorder, signed=signed)
-
-    def bind(self, name: str, schema: Schema, time: str, folder: Path) -> LiveSource:
-        """Check the options, and find what an earlier start of the run kept."""
-        ready = replace(self, name=name, schema=schema, time=time, folder=str(folder / "sources" / name), _receivers=[])
-        ready._rules()
-        ready._form()
-        ready.forget()
-        spool = Spool(ready._spool)
-        remove(spool.folder / STOPPED)
-        return ready
-
     def start(self) -> None:
         """Begin to listen or to connect."""
         assert self.schema is not None
@@ -128,22 +112,18 @@ class LiveSource(SpooledSource):
         """The port that is listened on, once it is started."""
         return self._receivers[0].port
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What came so far, and what did not fit."""
-        files = look(self._spool)
-        if not files:
-            return ()
-        account, where = account_of(files[-1]), f"source {self.name!r}"
-        said = [f"{where}: {text}" for text in account["notes"]]
+    def _noticed(self, account: Mapping[str, Any]) -> list[str]:
+        said = [*account["notes"]]
         if account["rejected"]:
             lines = account["total"] + account["cut"] + account["refused"]
             aside = set_aside(account["rejected"], path_of(self.folder) / REJECTS, lines=lines)
             cut = f"; {account['cut']:,} of them had no end" if account["cut"] else ""
-            said.append(f"{where}: {aside}{cut}")
-        if account["late"]:
-            said.append(f"{where}: {account['late']:,} tuple(s) are late or have no time: they leave by port 'late'")
-        return tuple(said)
+            said.append(f"{aside}{cut}")
+        return said
+
+    def _check(self) -> None:
+        self._rules()
+        self._form()
 
     def _form(self) -> LineFormat:
         assert self.schema is not None
@@ -174,9 +154,6 @@ class LiveSource(SpooledSource):
             resend=self.resend not in (False, "0", "false", "no"),
             size=bytes_of(self.spool, where),
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_receivers": []}
 
 
 OPTIONS = tuple(

@@ -85,14 +85,8 @@ class Spool:
         number = self.files[-1].number + 1 if self.files else 0
         in_time = rows.num_rows - late
         path = self.folder / f"{number:09d}_{low}_{high}_{through}_{in_time}_{late}.arrow"
-        schema = rows.schema.with_metadata({_ACCOUNT: json.dumps(self.account).encode()})
-
-        def write(file: BinaryIO) -> None:
-            with pa.ipc.new_file(file, schema) as writer:
-                writer.write_table(rows.replace_schema_metadata(schema.metadata))
-
         with writing(path):
-            put_in_place(path, write)
+            put_rows(path, rows, rows.schema.with_metadata({_ACCOUNT: json.dumps(self.account).encode()}))
             self._sizes[number] = path.stat().st_size
         self.files.append(SpoolFile(path, number, low, high, through, in_time, late))
 
@@ -106,12 +100,6 @@ class Spool:
     def clear(self) -> None:
         """Remove all files but the last: the run is over."""
         self._keep_only(self.files[-1:])
-
-    @property
-    def rows_ahead(self) -> int:
-        """How many rows lie before the readers."""
-        reached = reached_by_all(self.folder) or Reached(-1, BEGIN)
-        return sum(file.rows for file in self.files if reached.needs(file))
 
     def _keep_only(self, files: list[SpoolFile]) -> None:
         if not files:
@@ -135,6 +123,16 @@ def look(folder: Path) -> tuple[SpoolFile, ...]:
         number, low, high, through, rows, late = map(int, path.stem.split("_"))
         found.append(SpoolFile(path, number, low, high, through, rows, late))
     return tuple(found)
+
+
+def put_rows(path: Path, rows: pa.Table, schema: pa.Schema) -> None:
+    """Put a file with rows in place; what the schema has beside columns goes with them."""
+
+    def write(file: BinaryIO) -> None:
+        with pa.ipc.new_file(file, schema) as writer:
+            writer.write_table(rows.replace_schema_metadata(schema.metadata))
+
+    put_in_place(path, write)
 
 
 def read_rows(folder: Path, time: str, after: int, through: int, last: int | None = None) -> pa.Table | None:

@@ -6,13 +6,25 @@ slower connection or partition stay behind. `LiveSource` and `KafkaSource` say w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, replace
 from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import polars as pl
 import pyarrow as pa
 
-from arterial.connectors.live.spool import Reached, SpoolFile, look, note_reached, read_late, read_rows
+from arterial.connectors.live.spool import (
+    Reached,
+    Spool,
+    SpoolFile,
+    account_of,
+    look,
+    note_reached,
+    read_late,
+    read_rows,
+)
 from arterial.connectors.live.spooling import STOPPED
 from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.connectors.values import TimeOptions, instant_of
@@ -22,6 +34,7 @@ from arterial.network.keys.slots import of_slot, pieces
 from arterial.network.schema import Schema, Type
 from arterial.network.train import BEGIN, Train
 from arterial.storage.damage import read_json
+from arterial.storage.place import remove
 from arterial.storage.remote import path_of
 
 FOREVER = "forever"
@@ -41,11 +54,44 @@ class SpooledSource(Source):
     time_unit: str | None
     timezone: str | None
     until: str | int | None
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
-    def forget(self) -> None:
-        """A run begins, or goes on: what an earlier run of this process had read does not count."""
-        _reached.pop(self.folder, None)
-        _noted.discard(self.folder)
+    @abstractmethod
+    def _check(self) -> None:
+        """Raise if an option does not fit."""
+
+    @abstractmethod
+    def _noticed(self, account: Mapping[str, Any]) -> list[str]:
+        """What the user should know of the input, by its account."""
+
+    def allow(self, disorder: int, *, signed: bool) -> Self:
+        """Take what is out of order by so much."""
+        return replace(self, disorder=disorder, signed=signed)
+
+    def bind(self, name: str, schema: Schema, time: str, folder: Path) -> Self:
+        """Check the options, and find what an earlier start of the run kept."""
+        ready = replace(self, name=name, schema=schema, time=time, folder=str(folder / "sources" / name), _receivers=[])
+        ready._check()
+        # A run begins, or goes on: what an earlier run of this process had read does not count.
+        _reached.pop(ready.folder, None)
+        _noted.discard(ready.folder)
+        remove(Spool(ready._spool).folder / STOPPED)
+        return ready
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What came so far, and what did not fit."""
+        files = look(self._spool)
+        if not files:
+            return ()
+        account = account_of(files[-1])
+        said = self._noticed(account)
+        if account["late"]:
+            said.append(f"{account['late']:,} tuple(s) are late or have no time: they leave by port 'late'")
+        return tuple(f"source {self.name!r}: {text}" for text in said)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_receivers": []}
 
     def begin(self) -> Progress:
         """Before the first file."""

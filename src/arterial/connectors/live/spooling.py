@@ -20,6 +20,7 @@ import pyarrow as pa
 from arterial.boxes.parts.reorder import split_late
 from arterial.connectors.live.spool import Reached, Spool, reached_by_all
 from arterial.connectors.rejects import RejectRow, Rejects
+from arterial.errors import ArterialError
 from arterial.network.schema import Schema
 from arterial.network.train import BEGIN, END
 from arterial.storage.appended import writing
@@ -97,6 +98,14 @@ class Spooling(ABC):
         # The run has read all that is complete: it waits for the slowest origins, so those are read.
         slowest = min(one.progress(self.disorder) for one in all_origins)
         return origin.progress(self.disorder) <= slowest
+
+    def fail(self, message: str) -> None:
+        """As `stop`, whatever happens."""
+        try:
+            self.stop(message)
+        except ArterialError:
+            # The disk refuses even this; the source says so when it is asked.
+            self.stopped = message
 
     def tick(self) -> None:
         """Look at the clock: spool what came, see who is idle, and whether this is the end."""

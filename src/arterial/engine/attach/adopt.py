@@ -33,10 +33,10 @@ def adopted(network: NetworkValue, point: str, query: NetworkValue, source: str,
         )
     if output in names:
         raise RunError(f"network {network.name!r}: there is a box {output!r} already; give the output another name")
-    ends = [box.name for box in query.boxes if not box.outputs]
+    ends = query.output_names
     if len(ends) != 1:
         raise RunError(f"the query has the outputs {', '.join(ends) or 'none'}; expected one to adopt")
-    if others := [box.name for box in query.boxes if not box.inputs and box.name != source]:
+    if others := [name for name in query.source_names if name != source]:
         raise RunError(f"the query also reads {', '.join(others)}, which a running network cannot be given")
     return graft(network, Port(point, OUT), query, source, {ends[0]: output})
 

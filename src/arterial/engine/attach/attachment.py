@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 
 import polars as pl
 
@@ -102,8 +101,7 @@ class Attachment:
     def outputs(self) -> dict[str, Stream]:
         """The streams of the answer, by output."""
         network = self.network
-        ends = [box for box in network.boxes if not box.outputs]
-        return {box.name: network.streams[next(iter(network.arrivals(box).values()))] for box in ends}
+        return {name: network.streams[network.arrival(name)] for name in network.output_names}
 
     @property
     def reading(self) -> Reading:
@@ -125,9 +123,7 @@ class Attachment:
     def __enter__(self) -> Attachment:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:  # the last piece may be lost on its way, so the token that was kept before it stays

@@ -28,7 +28,7 @@ class Place:
 
     def complete(self, query: NetworkValue, tables: Iterable[str] = ()) -> tuple[NetworkValue, Mapping[str, Path]]:
         """The network of a query on this place, and the tables behind its sources."""
-        free = [box.name for box in query.boxes if not box.inputs and box.name not in tables]
+        free = [name for name in query.source_names if name not in tables]
         source = self.name if self.name in free else free[0] if len(free) == 1 else None
         if source is None:
             raise RunError(
@@ -44,7 +44,7 @@ def find_place(checkpoint: Path, name: str) -> Place:
     """The connection point or view of that name; raises if there is none, and says which there are."""
     folder = checkpoint / POINTS / name
     if (view := read_view(folder)) is not None:
-        folders = {box.name: folder.parent / box.name for box in view.network.boxes if not box.inputs}
+        folders = {name: folder.parent / name for name in view.network.source_names}
         stream = replace(view.network.streams[view.end], keyed_by=())
         return Place(name, stream, folders, view)
     if read_point(folder) is None:

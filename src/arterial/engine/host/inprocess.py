@@ -21,7 +21,7 @@ from arterial.engine.state.regroup import Chunks, regroup, rules
 from arterial.engine.transport.parcels import Parcel
 from arterial.figures.steering import Steering
 from arterial.network.keys.slots import pieces, split
-from arterial.network.network import NetworkValue, Port
+from arterial.network.network import NetworkValue
 from arterial.network.state import Chunk, MemoryState
 from arterial.network.train import END, Train
 
@@ -157,7 +157,7 @@ class InProcess:
             state.chunks = {name: unpack_chunk(b"".join(pack_chunk(chunk))) for name, chunk in old.chunks.items()}
 
     def _compiled(self, network: NetworkValue, shards: int) -> Plan:
-        waits = {box.name for box in network.boxes if not box.inputs} - self._ordered
+        waits = set(network.source_names) - self._ordered
         return compile_network(network, shards, in_arrival_order=waits, split_sources=self._split)
 
     def _cut(self, source: str, train: Train) -> list[list[Train]]:
@@ -194,13 +194,10 @@ class InProcess:
         through = min(train.through for train in trains)
         parts = [train.tuples for train in trains if len(train)] or [trains[0].tuples]
         tuples = pl.concat(parts) if len(parts) > 1 else parts[0]
-        stream = self.plan.network.streams[self._fed_by(name)]
+        stream = self.plan.network.streams[self.plan.network.arrival(name)]
         if len(parts) > 1 and stream.ordered:
             tuples = tuples.sort(stream.time, maintain_order=True)
         return Train(tuples, through)
-
-    def _fed_by(self, name: str) -> Port:
-        return next(iter(self.plan.network.arrivals(self.plan.network.box(name)).values()))
 
 
 def _of_slot(reads: Mapping[str, Sequence[Iterable[Train]]], slot: int) -> dict[str, Iterable[Train]]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from arterial.boxes.ends.source import ARRIVALS
 from arterial.connectors.source import Reading
 from arterial.engine.host.arc_steering import ArcOutcome, ArcSteering, StepSteering
 from arterial.engine.host.failures import FAIL, Reject, process_guarded
@@ -21,8 +22,6 @@ from arterial.network.network import Arc, Port
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, Train, coupled
 
-ARRIVALS = "arrivals"
-"""The pseudo input of a source that has to put its tuples in order."""
 ORDERED = "ordered"
 """The pseudo input of a source whose tuples come in order and complete."""
 

@@ -279,7 +279,7 @@ class _Compilation:
         return found
 
     def above(self, box: Box) -> Port:
-        return next(iter(self.network.arrivals(box).values()))
+        return self.network.arrival(box.name)
 
     def root(self, lineage: str) -> str:
         while self.meets[lineage] != lineage:
@@ -324,7 +324,7 @@ def _unchanged(network: NetworkValue, superbox: Superbox, port: Port, columns: t
     inside = {box.name: box for box in superbox.boxes}
     while network.arrivals(inside[port.box]):
         box = inside[port.box]
-        above = next(iter(network.arrivals(box).values()))
+        above = network.arrival(box.name)
         before, after = network.streams[above].schema, network.streams[port].schema
         touched = box.changes(network.streams[above])
         for name in columns:

@@ -156,7 +156,7 @@ class Plan:
     @cached_property
     def delivering(self) -> frozenset[str]:
         """The names of the boxes whose input is delivered to a sink: outputs, and boxes that keep tuples."""
-        return frozenset(box.name for box in self.network.boxes if not box.outputs or box.keeping is not None)
+        return frozenset(self.network.delivering)
 
     @cached_property
     def arc_names(self) -> Mapping[Port, str]:

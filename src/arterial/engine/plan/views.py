@@ -19,7 +19,7 @@ def without_views(network: NetworkValue) -> NetworkValue:
     if not unseen:
         return network
     for box in reversed(network.order):
-        ends = {end.box for port in box.outputs for end in network.departures(Port(box.name, port))}
+        ends = {end.box for end in network.behind(box)}
         if box.inputs and box.keeping is None and ends and ends <= unseen:
             unseen.add(box.name)
     boxes = tuple(box for box in network.boxes if box.name not in unseen)

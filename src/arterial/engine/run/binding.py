@@ -14,7 +14,6 @@ from arterial.engine.host.failures import POLICIES
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.plan.plan import Plan
 from arterial.errors import RunError, near
-from arterial.network.box import Stream
 from arterial.network.duration import units
 from arterial.network.network import NetworkValue, Port
 
@@ -23,8 +22,7 @@ def check_bindings(
     network: NetworkValue, sources: Mapping[str, Any], sinks: Mapping[str, Any], policy: str, train_size: int
 ) -> None:
     """Refuse what does not fit the network, before anything is started."""
-    enter = [box.name for box in network.boxes if not box.inputs]
-    leave = [box.name for box in network.boxes if not box.outputs or box.keeping is not None]
+    enter, leave = network.source_names, network.delivering
     for what, names, given in (("source", enter, sources), ("output", leave, sinks)):
         if unknown := sorted(set(given) - set(names)):
             raise RunError(
@@ -69,20 +67,12 @@ def close_sources(sources: Mapping[str, Source], *, ended: bool) -> tuple[str, .
     return notices_of(sources)
 
 
-def delivering(network: NetworkValue) -> list[str]:
-    """The outputs and connection points: the boxes whose input goes to a sink."""
-    return [box.name for box in network.boxes if not box.outputs or box.keeping is not None]
-
-
-def bind_sinks(network: NetworkValue, sinks: Mapping[str, Sink], folder: Path) -> dict[str, Sink]:
-    """The sinks, made ready; those of connection points too. `folder` is the engine's own in the checkpoint."""
-    points = [box.name for box in network.boxes if box.keeping is not None]
-    return {name: bind_sink(network, name, sinks.get(name), folder) for name in {**sinks, **dict.fromkeys(points)}}
-
-
 def bind_sink(network: NetworkValue, name: str, sink: Sink | None, folder: Path) -> Sink:
-    """The sink of an output or a connection point, made ready; without one a connection point is a table."""
-    stream = _arriving(network, name)
+    """The sink of an output or a connection point, made ready; without one a connection point is a table.
+
+    `folder` is the engine's own in the checkpoint.
+    """
+    stream = network.streams[network.arrival(name)]
     if sink is None:
         keeping = network.box(name).keeping
         assert keeping is not None
@@ -104,7 +94,3 @@ def plan_run(network: NetworkValue, shards: int, sources: Mapping[str, Source], 
 def first_port(network: NetworkValue, source: str) -> Port:
     """The port by which the stream of a source leaves."""
     return Port(source, network.box(source).outputs[0])
-
-
-def _arriving(network: NetworkValue, box: str) -> Stream:
-    return network.streams[next(iter(network.arrivals(network.box(box)).values()))]

@@ -13,7 +13,7 @@ from arterial.connectors.sink import Delivery, Sink
 from arterial.connectors.source import Source
 from arterial.engine.plan.plan import Plan
 from arterial.engine.plan.successor import check_successor, owners
-from arterial.engine.run.binding import bind_sources, delivering, plan_run
+from arterial.engine.run.binding import bind_sources, plan_run
 from arterial.engine.run.checkpoint.lock import NOT_DURABLE, cut_off, note_owner
 from arterial.engine.run.checkpoint.manifest import (
     check_manifest,
@@ -32,7 +32,6 @@ from arterial.engine.run.versions.versions import FIRST, BoundSinks, Version, fi
 from arterial.engine.spark.logs.damage import check_logs
 from arterial.engine.spark.logs.offset_log import last_offsets
 from arterial.engine.spark.logs.spark_files import repair
-from arterial.engine.spark.task import fed_by
 from arterial.engine.spark.work import Work
 from arterial.engine.steering.decisions import read_decision
 from arterial.engine.transport.rows import REPORT, unpack_report
@@ -133,7 +132,7 @@ def _let_succeed(
             f"network {network.name!r}: {waiting:,} tuples wait on the arc {arc} of the version that stopped; start "
             "that one, let them through, and stop it again"
         )
-    there = delivering(last.network)
+    there = last.network.delivering
     fresh = {
         name: sink
         for name, sink in sinks.items()
@@ -162,10 +161,10 @@ def _versions(
     files.keep_only({*wanted, *versions_with_overflow(folder)})
     versions, mine = [files.version(number) for number in wanted], describe_boxes(network)
     last = versions[-1]
-    of = {name: FIRST if declared else last.sinks.get(name, last.number) for name in delivering(network)}
+    of = {name: FIRST if declared else last.sinks.get(name, last.number) for name in network.delivering}
     ready = []
     for version in versions:
-        named = {name: version.sinks.get(name, of.get(name)) for name in delivering(version.network)}
+        named = {name: version.sinks.get(name, of.get(name)) for name in version.network.delivering}
         with_sink = {n: v for n, v in named.items() if v is not None and (v != of.get(n) or n in sinks)}
         same = describe_boxes(version.network) == mine
         ready.append(replace(version, network=network if same else version.network, sinks=with_sink))
@@ -189,7 +188,7 @@ def take_reports(rows: Iterable[bytes], works: Mapping[int, Work]) -> tuple[list
         said, payload = unpack_report(packed)
         if "deliver" in said:
             name, work = said["deliver"], works[said["version"]]
-            schema = work.plan.network.streams[fed_by(work, name)].schema
+            schema = work.plan.network.streams[work.plan.network.arrival(name)].schema
             train = Train(unpack_tuples(payload, schema), said["through"])
             work.sinks[name].write(Delivery(name, said["step"], said["slot"], train))
             driven[name] = time.time()

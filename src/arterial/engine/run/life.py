@@ -30,6 +30,7 @@ from arterial.engine.run.show import html
 from arterial.engine.run.states import FAILED, FINISHED, PAUSED, RUNNING, STOPPED
 from arterial.engine.run.versions import requests
 from arterial.engine.run.versions.optimizer import Optimizer
+from arterial.engine.run.versions.versions import Version
 from arterial.engine.steering import control
 from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs
 from arterial.errors import ArterialError, RunError, near
@@ -47,6 +48,7 @@ class Run(ABC):
     _temporary: bool
     _optimizer: Optimizer
     _settlement: Settlement
+    _version: Version
     _views: ViewKeeper
     notices: tuple[str, ...]
     """What the user should know about the sources, such as lines that were set aside; at the end it may be more."""
@@ -113,9 +115,9 @@ class Run(ABC):
         return self._figures.watchers.metrics_url
 
     @property
-    @abstractmethod
     def paused(self) -> bool:
         """Whether it waits between two trains for a command."""
+        return self.active and control.read_control(self._folder).paused
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is over; whether it is. Raises what ended it, if that was an error."""
@@ -259,9 +261,9 @@ class Run(ABC):
 
     def settled(self, output: str) -> pl.DataFrame:
         """The late answers at an output: those of the tuples that were left out with `overflow` and settled."""
-        if output not in {box.name for box in self.plan.network.boxes if not box.outputs}:
-            known = ", ".join(box.name for box in self.plan.network.boxes if not box.outputs)
-            raise RunError(f"network {self.plan.network.name!r} has no output {output!r}; it has: {known}")
+        known = self.plan.network.output_names
+        if output not in known:
+            raise RunError(f"network {self.plan.network.name!r} has no output {output!r}; it has: {', '.join(known)}")
         return self._settlement.read(output, self.plan.network)
 
     def _settle_some(self) -> None:
@@ -314,9 +316,9 @@ class Run(ABC):
         return True
 
     @property
-    @abstractmethod
     def version(self) -> int:
         """The version of the network that new steps run with."""
+        return self._version.number
 
     @abstractmethod
     def _first_step_of(self, version: int) -> int:

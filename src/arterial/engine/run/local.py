@@ -143,11 +143,6 @@ class LocalRun(Run):
         """Whether it came to the end of all sources."""
         return self._ended
 
-    @property
-    def paused(self) -> bool:
-        """Whether it waits between two trains for a command."""
-        return self.active and control.read_control(self._folder).paused
-
     def stop(self, seconds: float = 60.0) -> None:
         """End it after the train at hand. It cannot be resumed."""
         self._command(control.stop)
@@ -193,11 +188,6 @@ class LocalRun(Run):
             control.switch(self._folder, version.number)
             views.forget(self.checkpoint)
         return version.number
-
-    @property
-    def version(self) -> int:
-        """The version of the network that new steps run with."""
-        return self._version.number
 
     def _link_aside(self) -> str:
         raise RunError("a run with --local keeps no checkpoint, so there is nothing to save")

@@ -50,7 +50,6 @@ from arterial.engine.spark.packed_work import PackedWork
 from arterial.engine.spark.session import query_settings, spark_session
 from arterial.engine.spark.source import read_sources
 from arterial.engine.spark.state_index import read_indexes
-from arterial.engine.spark.task import fed_by
 from arterial.engine.steering import control
 from arterial.engine.steering.offsets import ENDED, STOPPED
 from arterial.engine.transport.rows import REPORT
@@ -203,11 +202,6 @@ class SparkRun(Run):
         return self._ended or (self._folder / ENDED).exists()
 
     @property
-    def paused(self) -> bool:
-        """Whether it waits between two trains for a command."""
-        return self.active and control.read_control(self._folder).paused
-
-    @property
     def sinks(self) -> Mapping[str, Sink]:
         """The sinks of the outputs and connection points, by name."""
         return self._work.sinks
@@ -279,11 +273,6 @@ class SparkRun(Run):
             fail_point("replace.switched")
             self._collect()
         return version.number
-
-    @property
-    def version(self) -> int:
-        """The version of the network that new steps run with."""
-        return self._version.number
 
     def _first_step_of(self, version: int) -> int:
         """The first step that runs with the last version; 0 if it is not planned within a second."""
@@ -365,7 +354,7 @@ class SparkRun(Run):
         try:
             reports, driven = self._take_reports(rows)
             for name, (target, work) in framed.items():
-                schema = work.plan.network.streams[fed_by(work, name)].schema
+                schema = work.plan.network.streams[work.plan.network.arrival(name)].schema
                 assert target.function is not None
                 target.function(frame_of(rows, name, schema), number)
         finally:
@@ -436,5 +425,5 @@ def warm_up(network: NetworkValue, steps: int, *, shards: int = 0, spark: SparkS
             stream = network.streams[first_port(network, box.name)]
             sources[box.name] = MemorySource(Train(stream.schema.empty(), second) for second in range(steps))
     with tempfile.TemporaryDirectory(prefix="arterial-warm-up-") as folder:
-        sinks: dict[str, Sink] = {box.name: MemorySink() for box in network.boxes if not box.outputs}
+        sinks: dict[str, Sink] = {name: MemorySink() for name in network.output_names}
         run(network, sources, sinks, folder, Settings(shards=shards), spark=spark).wait()

@@ -197,12 +197,12 @@ def _archive(path: str | Path) -> Path:
     return Path(path).absolute()
 
 
-def wait_for_workers(session: SparkSession, url: str, patience: float = PATIENCE_SECONDS) -> None:
+def wait_for_workers(session: SparkSession, url: str) -> None:
     """Wait until a worker has taken the application and no others come, so that all cores are known."""
     context = session.sparkContext
     state = context._jsc.sc()
     began = time.monotonic()
-    until, settled, known, said = began + patience, 0.0, 0, False
+    until, settled, known, said = began + PATIENCE_SECONDS, 0.0, 0, False
     while time.monotonic() < until:
         workers = int(state.getExecutorMemoryStatus().size()) - 1
         if workers != known:
@@ -216,8 +216,8 @@ def wait_for_workers(session: SparkSession, url: str, patience: float = PATIENCE
     if not known:
         memory = context.getConf().get("spark.executor.memory", "1g")
         raise MachineError(
-            f"no worker of {url} took this application within {patience:.0f} s. Each needs a free core and {memory} of "
-            "memory (--spark-conf spark.executor.memory=…), and must reach this machine at "
+            f"no worker of {url} took this application within {PATIENCE_SECONDS:.0f} s. Each needs a free core and "
+            f"{memory} of memory (--spark-conf spark.executor.memory=…), and must reach this machine at "
             f"{context.getConf().get('spark.driver.host')} (--driver-host). The master's page says what it has."
         )
 

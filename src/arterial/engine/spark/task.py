@@ -25,7 +25,6 @@ from arterial.engine.transport.rows import FRAME, REPORT, address_of, from_rows,
 from arterial.engine.transport.shipments import Shipment
 from arterial.engine.transport.tuples import pack_tuples
 from arterial.figures.steering import Steering
-from arterial.network.network import Port
 from arterial.network.state import MemoryState, State
 from arterial.network.train import Train
 from arterial.storage.disk import be_durable
@@ -152,7 +151,7 @@ def _hand_on(
                 "through": train.through,
                 "version": work.version,
             }
-            schema = work.plan.network.streams[fed_by(work, output)].schema
+            schema = work.plan.network.streams[work.plan.network.arrival(output)].schema
             payload = pack_tuples(train.tuples, schema) if len(train) else b""
             rows.append((work.keys[step.slot], pack_report(label, payload, FRAME if sink.to_frame else REPORT)))
         else:
@@ -170,11 +169,6 @@ def _hand_on(
         said["wrote"] = receipts
     rows.append((work.keys[step.slot], pack_report(_report(level, step, outcome, began, said))))
     return rows
-
-
-def fed_by(work: Work, box: str) -> Port:
-    """The port whose stream an output or a connection point gets."""
-    return next(iter(work.plan.network.arrivals(work.plan.network.box(box)).values()))
 
 
 def _shipments(work: Work, from_level: int, step: Step, parcels: list[Parcel], spans: Mapping[str, Span]) -> list[Row]:

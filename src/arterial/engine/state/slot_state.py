@@ -216,7 +216,7 @@ class BoxState:
 
     def __init__(self, slot: SlotState, box: str, memo: dict[str, Any], earlier_memo: dict[str, Any]) -> None:
         self._slot, self._prefix = slot, box + _SEPARATOR
-        self._memo, self._earlier_memo = memo, earlier_memo
+        self.memo, self.earlier_memo = memo, earlier_memo
 
     def get(self, table: str, key: str = "") -> Chunk | None:
         """The chunk, or None if there is none."""
@@ -233,16 +233,6 @@ class BoxState:
     def keys(self, table: str) -> list[str]:
         """The keys of the table's chunks, in order."""
         return self._slot.keys(self._name(table, ""))
-
-    @property
-    def memo(self) -> dict[str, Any]:
-        """A place for what can be computed again from the chunks."""
-        return self._memo
-
-    @property
-    def earlier_memo(self) -> dict[str, Any]:
-        """What this worker's last train of the slot left in the memo, if others have processed the slot since."""
-        return self._earlier_memo
 
     def _name(self, table: str, key: str) -> str:
         return f"{self._prefix}{table}{_SEPARATOR}{key}"

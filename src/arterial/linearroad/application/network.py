@@ -16,7 +16,6 @@ from arterial.drawing import StreamHandle
 from arterial.linearroad.application.boxes.accidents import Accidents
 from arterial.linearroad.application.boxes.accounts import Accounts
 from arterial.linearroad.application.boxes.answers import ALERTS, NOTICES
-from arterial.linearroad.application.boxes.columns import ROAD_KEY
 from arterial.linearroad.application.boxes.daily_expenditure import DailyExpenditure
 from arterial.linearroad.application.boxes.lasting_trips import LastingTrips
 from arterial.linearroad.application.boxes.segment_statistics import SegmentStatistics
@@ -24,7 +23,7 @@ from arterial.linearroad.application.boxes.thesis_city import ThesisCity
 from arterial.linearroad.application.boxes.tolls import Tolls
 from arterial.linearroad.application.boxes.travel_time import TravelTime
 from arterial.linearroad.application.boxes.trips import UNEVEN, Trips
-from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA
+from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA, ROAD_KEY
 from arterial.linearroad.application.kernels.accounts import BalanceAt
 from arterial.linearroad.application.rules import rules_of
 from arterial.linearroad.formats.answers import TABLE_OF_TYPE

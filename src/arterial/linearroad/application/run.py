@@ -162,7 +162,7 @@ class LinearRoadRun(Application):
     def _tables(self, network: NetworkValue) -> dict[str, Source]:
         """The history as the relations that a network of your own loads."""
         given = {"tolls": self.options.tolls, "segments": self.options.segments}
-        names = {box.name for box in network.boxes if not box.inputs}
+        names = set(network.source_names)
         return {
             name: FileTable(path.absolute())
             for name, path in given.items()

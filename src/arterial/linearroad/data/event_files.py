@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -50,14 +49,6 @@ def write_events_parquet(path: Path, tables: Iterable[pa.Table]) -> int:
     return file.rows
 
 
-def write_events_csv(path: Path, tables: Iterable[pa.Table]) -> int:
-    """Write tables of events, in time order, as the paper's flat file; return how many events there were."""
-    with CsvEvents(path) as file:
-        for table in tables:
-            file.write(table)
-    return file.rows
-
-
 def write_city(folder: Path, facts: Mapping[str, Any]) -> None:
     """Write what made a data set; its presence says that the events beside it are clean."""
     with writing(folder):
@@ -77,9 +68,7 @@ class ParquetEvents:
     def __enter__(self) -> ParquetEvents:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with writing(self.path):
             if kind is None:
                 self._flush(everything=True)
@@ -118,9 +107,7 @@ class CsvEvents:
     def __enter__(self) -> CsvEvents:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with writing(self.path):
             self._file.close()
 
@@ -144,11 +131,9 @@ class Expressways:
     def __enter__(self) -> Expressways:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         for file in self.files.values():
-            file.__exit__(kind, error, trace)
+            file.__exit__(kind, *rest)
 
     def write(self, events: pa.Table, xways: NDArray[np.int32]) -> None:
         """Append each event to the file of its expressway."""

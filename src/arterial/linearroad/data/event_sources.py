@@ -147,7 +147,6 @@ class Sources:
         self.path = path
         self.files = [EventFile(file, disorder=disorder) for file in files_of(path)]
         self.watch = Watch()
-        self.bytes_total = sum(file.path.stat().st_size for file in self.files)
         if all(file.path.is_file() and not file.path.stat().st_size for file in self.files):
             raise DataError(f"{path}: the file is empty" if path.is_file() else f"{path}: all files in it are empty")
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from arterial.linearroad.semantics.city import ENTRANCE_LANE, REPORT_SECONDS
 from arterial.network.keys.hash_kernels import place_in
 
-NO_XWAY = -1
-
 
 @dataclass(frozen=True)
 class Watched:

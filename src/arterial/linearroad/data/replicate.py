@@ -25,8 +25,8 @@ class Replication:
     """How often the data is repeated, and how far apart the numbers of two replicas are.
 
     >>> twice = Replication(times=2, vid_step=1000, xway_step=1, qid_step=500)
-    >>> twice.original_vid(np.array([7, 1007])), twice.original_xway(np.array([0, 1]))
-    (array([7, 7]), array([0, 0]))
+    >>> twice.together({name: np.array([value]) for name, value in (("vid", 7), ("xway", 0), ("qid", UNUSED))})
+    {'vid': array([   7, 1007]), 'xway': array([0, 1]), 'qid': array([-1, -1])}
     """
 
     times: int
@@ -60,14 +60,6 @@ class Replication:
             moved = values + (replica * step).astype(values.dtype)
             repeated[name] = moved if name == "vid" else np.where(values == UNUSED, values, moved)
         return repeated
-
-    def original_vid(self, vids: Array) -> Array:
-        """The vehicle that each vehicle is a replica of: the one that the history knows."""
-        return vids % self.vid_step if self.times > 1 else vids
-
-    def original_xway(self, xways: Array) -> Array:
-        """The expressway that each expressway is a replica of."""
-        return xways % self.xway_step if self.times > 1 else xways
 
     @property
     def _steps(self) -> tuple[tuple[str, int], ...]:

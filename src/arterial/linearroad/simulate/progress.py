@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self
 
 SAY_EVERY = 0.25
@@ -16,9 +15,7 @@ class Watched(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
     def to(self, done: float) -> None:
         """Say that `done` of the total is done."""

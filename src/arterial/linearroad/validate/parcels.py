@@ -24,6 +24,11 @@ class Parcel(NamedTuple):
     payload: bytes
 
 
+def ints(*names: str) -> dict[str, Any]:
+    """The schema of a table of whole numbers."""
+    return dict.fromkeys(names, pl.Int64)
+
+
 def pack(kind: str, table: pl.DataFrame, target: np.ndarray, buckets: int) -> Iterator[Parcel]:
     """A table, cut by the bucket of each row."""
     if table.height == 0:

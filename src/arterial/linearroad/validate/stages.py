@@ -26,6 +26,7 @@ from arterial.linearroad.validate.expected.accounts import (
     numbered,
     preferred,
 )
+from arterial.linearroad.validate.expected.expected import REQUEST_COLUMNS
 from arterial.linearroad.validate.expected.history import with_tolls
 from arterial.linearroad.validate.judge import (
     judge_alerts,
@@ -34,7 +35,7 @@ from arterial.linearroad.validate.judge import (
     judge_notices,
     judge_travels,
 )
-from arterial.linearroad.validate.parcels import Parcel, unpack
+from arterial.linearroad.validate.parcels import Parcel, ints, unpack
 from arterial.linearroad.validate.plan import Plan
 from arterial.linearroad.validate.tallies import tally_to
 from arterial.linearroad.validate.verdict import Tally
@@ -42,15 +43,11 @@ from arterial.linearroad.validate.verdict import Tally
 Schema = dict[str, Any]
 
 
-def _ints(*names: str) -> Schema:
-    return dict.fromkeys(names, pl.Int64)
-
-
-_NOTICES = _ints("vid", "time", "seg", "lav", "toll", "cars", "reach", "charged", "xway", "dir")
-_ALERTS = _ints("vid", "time", "seg", "nearest", "reach", "xway", "dir")
-_CREDITS = _ints("vid", "time", "xway")
-_REQUESTS = _ints("time", "vid", "qid", "xway", "day", "sinit", "send", "dow", "tod")
-_STEPS: Schema = {**_ints("number", "since", "until", "balance"), "charge": pl.Boolean}
+_NOTICES = ints("vid", "time", "seg", "lav", "toll", "cars", "reach", "charged", "xway", "dir")
+_ALERTS = ints("vid", "time", "seg", "nearest", "reach", "xway", "dir")
+_CREDITS = ints("vid", "time", "xway")
+_REQUESTS = ints(*REQUEST_COLUMNS)
+_STEPS: Schema = {**ints("number", "since", "until", "balance"), "charge": pl.Boolean}
 _GOT: dict[int, Schema] = {
     t: {name: pl.Float64 if name == "emit" else pl.Int64 for name in schema.names}
     for t, schema in ANSWER_SCHEMA.items()
@@ -108,19 +105,19 @@ def judge_requests(parcels: Iterable[Parcel], bucket: int, plan: Plan) -> Iterat
     spent = pl.DataFrame()
     tolls = unpack(here, "toll_requests", _REQUESTS), unpack(here, "toll_rows", _TOLL_ROWS)
     if BALANCE in plan.dialect.types:
-        expected = unpack(here, "balances", {**_REQUESTS, **_ints("number", "result_time", "balance")})
+        expected = unpack(here, "balances", {**_REQUESTS, **ints("number", "result_time", "balance")})
         steps = unpack(here, "balances_steps", _STEPS)
         judged[BALANCE] = judge_balances(expected, steps, got[BALANCE], terms)
     if EXPENDITURE in plan.dialect.types:
         if plan.today:
-            expected = unpack(here, "expenditures", {**_REQUESTS, **_ints("number", "balance")})
+            expected = unpack(here, "expenditures", {**_REQUESTS, **ints("number", "balance")})
             today = unpack(here, "expenditures_steps", _STEPS)
         else:
             expected, today = with_tolls(*tolls, terms.profile), None
         judged[EXPENDITURE] = judge_expenditures(expected, today, got[EXPENDITURE], terms)
         spent = expected
     if TRAVEL_TIME in plan.dialect.types:
-        expected = unpack(here, "travels", {**_REQUESTS, **_ints("travel_time", "toll")})
+        expected = unpack(here, "travels", {**_REQUESTS, **ints("travel_time", "toll")})
         judged[TRAVEL_TIME] = judge_travels(expected, got[TRAVEL_TIME], terms)
     yield from (_tally(one.tally, bucket) for one in judged.values())
     if plan.alternatives:
@@ -142,7 +139,7 @@ _BY_VEHICLE = frozenset(
     ]
 )
 _TO_THE_END = frozenset(["error", "piece", "tally", "evidence"])
-_TOLL_ROWS = _ints("order", "vid", "day", "xway", "tolls", "qid")
+_TOLL_ROWS = ints("order", "vid", "day", "xway", "tolls", "qid")
 
 
 def _numbered(requests: pl.DataFrame, bucket: int) -> pl.DataFrame:

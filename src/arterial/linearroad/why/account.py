@@ -25,7 +25,7 @@ from arterial.linearroad.why.words import Answer, Figures, Reason, moment
 Row = dict[str, Any]
 
 
-def charge_reason(way: Way, notice: Row, profile: Profile) -> Reason:
+def charge_reason(way: Way, notice: Row) -> Reason:
     """Rule 16: when the toll of a notice was charged, or why not."""
     charged, toll, seg = notice["charged"], notice["toll"], notice["seg"]
     if charged == NEVER:

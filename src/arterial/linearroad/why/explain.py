@@ -55,7 +55,7 @@ def why(
             if noticed.height:
                 answers.append(_notice(way, report, noticed.row(0, named=True), profile))
             else:
-                answers.append(_no_notice(way, report, profile))
+                answers.append(_no_notice(way, report))
         alerts = way.alerts.filter(pl.col("time") == time)
         answers += [_alert(way, alert, profile) for alert in alerts.iter_rows(named=True)]
         answers += [_credit(way, one, profile) for one in way.credits.filter(time=time).iter_rows(named=True)]
@@ -138,7 +138,7 @@ def _notice(way: Way, report: Row, notice: Row, profile: Profile) -> Answer:
     accidents = accidents_ahead(way, time, seg, notice["reach"], profile)
     reasons.append(_reach_reason(accidents, seg, way.direction, profile))
     reasons.append(Reason("6", _toll_in_words(notice, bool(accidents), profile)))
-    reasons.append(charge_reason(way, notice, profile))
+    reasons.append(charge_reason(way, notice))
     figures = [table] if mean is not None else []
     figures += [_accident_table(accidents)] if accidents else []
     figures.append(_trip_table(way, time))
@@ -162,7 +162,7 @@ def _entered(way: Way, report: Row, profile: Profile) -> Reason:
     return Reason("7, 8", f"{came}with which its trip begins: there is no report {gap}")
 
 
-def _no_notice(way: Way, report: Row, profile: Profile) -> Answer:
+def _no_notice(way: Way, report: Row) -> Answer:
     here = place(way.xway, way.direction, report["seg"])
     before = _predecessor(way, report)
     if report["lane"] == EXIT_LANE:

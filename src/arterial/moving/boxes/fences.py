@@ -19,6 +19,7 @@ from arterial.moving.boxes.fences_index import Index
 from arterial.moving.boxes.fences_train import CHANGES, REJECTS, Telling
 from arterial.moving.queries.events import MovingRange
 from arterial.moving.queries.fences import MovingCircle, Shape, parse_shape
+from arterial.moving.queries.query_columns import check_positions
 from arterial.moving.queries.space import Space
 from arterial.network.box import IN, OUT, Box, Stream
 from arterial.network.duration import Duration, units
@@ -151,12 +152,7 @@ class Fences(Box):
         names = stream.schema.names
         for column in (self.object, self.x, self.y, *self.keep):
             known_column(column, names)
-        identity = stream.schema[self.object]
-        if not (identity.is_integer or identity is Type.STRING):
-            raise NetworkError(f"the objects' ids {self.object!r} must be integers or strings, got {identity}")
-        for axis in (self.x, self.y):
-            if not stream.schema[axis].is_number:
-                raise NetworkError(f"the coordinate {axis!r} must be a number, got {stream.schema[axis]}")
+        identity = check_positions(stream.schema, self.object, self.x, self.y)
         self.silence(stream)
         self.stay(stream)
         self._check_fences(stream)

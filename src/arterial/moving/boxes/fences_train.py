@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,20 @@ _ALIVE, _X, _Y, _LAST, _ROW = "@alive", "@x", "@y", "@last", "@row"
 CHANGES, REJECTS = "changes", "rejects"
 _EVENTS = pl.Series(["exit", "enter", "dwell"])
 _NEVER = -(2**63)
+
+
+class _Reports(NamedTuple):
+    """Reports of a train, column by column; `rows` says which they are of all that the train and the state have."""
+
+    slots: Array
+    xs: Array
+    ys: Array
+    rows: Array
+    times: Array
+
+    def take(self, wanted: slice | Array) -> _Reports:
+        """Some of them."""
+        return _Reports(*(column[wanted] for column in self))
 
 
 @dataclass
@@ -134,9 +148,9 @@ class Telling:
     def _segments(self, world: _World, slots: Array) -> None:
         """The train, cut where fences change."""
         xs, ys = (self.reports[axis].cast(pl.Float64).to_numpy() for axis in (self.box.x, self.box.y))
-        rows = np.arange(len(slots)) + self.came
+        reports = _Reports(slots, xs, ys, np.arange(len(slots)) + self.came, self.times)
         if not self.box.changing:
-            self._segment(world, self.box.index(self.stream), slots, xs, ys, rows, self.times, None, self.through)
+            self._segment(world, self.box.index(self.stream), reports, None, self.through)
             return
         shapes = self._current()
         cuts = sorted(self.fence_changes)
@@ -148,37 +162,25 @@ class Telling:
                 shown |= self.fence_changes[at]
                 shapes = {name: shape for name, shape in shown.items() if shape is not None}
             end = int(np.searchsorted(self.times, through, side="right"))
-            part = slice(begin, end)
             index = Index.of(shown, self.box.space)
-            self._segment(world, index, slots[part], xs[part], ys[part], rows[part], self.times[part], at, through)
+            self._segment(world, index, reports.take(slice(begin, end)), at, through)
             begin = end
         if cuts:
             self.state.memo["shapes"] = shapes
             self._write_fences()
 
-    def _segment(
-        self,
-        world: _World,
-        index: Index,
-        slots: Array,
-        xs: Array,
-        ys: Array,
-        rows: Array,
-        times: Array,
-        all_at: int | None,
-        through: int,
-    ) -> None:
+    def _segment(self, world: _World, index: Index, came: _Reports, all_at: int | None, through: int) -> None:
         """Let the reports of a part of the train come; at `all_at`, everybody is looked at."""
         count = len(self.ids)
-        order = np.lexsort((rows, times, slots)) if count > 1 else np.arange(len(slots))
-        slots, xs, ys, rows, times = (column[order] for column in (slots, xs, ys, rows, times))
+        came = came.take(np.lexsort((came.rows, came.times, came.slots)) if count > 1 else np.arange(len(came.slots)))
+        slots, times = came.slots, came.times
         last_of_instant = np.append((slots[1:] != slots[:-1]) | (times[1:] != times[:-1]), True)[: len(slots)]
         if not last_of_instant.all():
-            slots, xs, ys, rows, times = (column[last_of_instant] for column in (slots, xs, ys, rows, times))
-        real = np.ones(len(slots), np.bool_)
+            came = came.take(last_of_instant)
+        real = np.ones(len(came.slots), np.bool_)
         if all_at is not None:
-            slots, xs, ys, rows, times, real = self._seen_again(world, all_at, slots, xs, ys, rows, times)
-        begins = np.searchsorted(slots, np.arange(count + 1))
+            came, real = self._seen_again(world, all_at, came)
+        begins = np.searchsorted(came.slots, np.arange(count + 1))
         number = pl.DataFrame(
             {"fence": index.names, "number": np.arange(len(index.names))}, schema_overrides={"fence": pl.String}
         )
@@ -189,56 +191,38 @@ class Telling:
             .astype(np.int64, copy=False)
         )
         moves = np.isin(old[:, 1], index.moving)
-        found, left = self._standing(world, index, begins, times, xs, ys, real, old[~moves], through)
+        found, left = self._standing(world, index, begins, came, real, old[~moves], through)
         parts, stays = [found], [left]
         if len(index.moving):
-            found, left = self._moving(world, index, begins, times, slots, xs, ys, real, old[moves], all_at, through)
+            found, left = self._moving(world, index, begins, came, real, old[moves], all_at, through)
             parts.append(found)
             stays.append(left)
-        self._told(np.concatenate(parts), index, world, rows)
-        self._settle(
-            world, np.concatenate(stays), index, slots[real], xs[real], ys[real], rows[real], times[real], through
-        )
+        self._told(np.concatenate(parts), index, world, came.rows)
+        self._settle(world, np.concatenate(stays), index, came.take(real), through)
 
-    def _seen_again(
-        self, world: _World, at: int, slots: Array, xs: Array, ys: Array, rows: Array, times: Array
-    ) -> tuple[Array, ...]:
-        """The reports, and for all others that are there one more where they are, which is not real."""
+    def _seen_again(self, world: _World, at: int, came: _Reports) -> tuple[_Reports, Array]:
+        """The reports, and for all others that are there one more where they are, which is not real; which are."""
         here = ~np.isnan(world.x)
         if self.timeout:
             here &= world.last + self.timeout > at
-        here[slots[times == at]] = False
+        here[came.slots[came.times == at]] = False
         more = np.flatnonzero(here)
-        real = np.append(np.ones(len(slots), np.bool_), np.zeros(len(more), np.bool_))
-        columns = [
-            np.concatenate(pair)
-            for pair in (
-                (slots, more), (xs, world.x[more]), (ys, world.y[more]), (rows, world.row[more]),
-                (times, np.full(len(more), at)),
-            )
-        ]  # fmt: skip
-        order = np.lexsort((columns[4], columns[0]))
-        return *(column[order] for column in columns), real[order]
+        real = np.append(np.ones(len(came.slots), np.bool_), np.zeros(len(more), np.bool_))
+        others = (more, world.x[more], world.y[more], world.row[more], np.full(len(more), at))
+        both = _Reports(*map(np.concatenate, zip(came, others, strict=True)))
+        order = np.lexsort((both.times, both.slots))
+        return both.take(order), real[order]
 
     def _standing(
-        self,
-        world: _World,
-        index: Index,
-        begins: Array,
-        times: Array,
-        xs: Array,
-        ys: Array,
-        real: Array,
-        stays: Array,
-        through: int,
+        self, world: _World, index: Index, begins: Array, came: _Reports, real: Array, stays: Array, through: int
     ) -> tuple[Array, Array]:
         """Events and stays of the fences that stand still, with the numbers of all fences."""
         stays = stays.copy()
         stays[:, 1] = np.searchsorted(index.standing, stays[:, 1])
         stay_begins = np.searchsorted(stays[:, 0], np.arange(len(begins)))
         found, left = kernels.sweep(
-            begins, times, xs, ys, real, world.last, stay_begins, stays, through, self.timeout, self.dwell,
-            self.box.lonlat, *index.fixed,
+            begins, came.times, came.xs, came.ys, real, world.last, stay_begins, stays, through, self.timeout,
+            self.dwell, self.box.lonlat, *index.fixed,
         )  # fmt: skip
         if len(index.standing):
             found[:, 2], left[:, 1] = index.standing[found[:, 2]], index.standing[left[:, 1]]
@@ -249,21 +233,18 @@ class Telling:
         world: _World,
         index: Index,
         begins: Array,
-        times: Array,
-        slots: Array,
-        xs: Array,
-        ys: Array,
+        came: _Reports,
         real: Array,
         stays: Array,
         all_at: int | None,
         through: int,
     ) -> tuple[Array, Array]:
         """Events and stays of the fences that move."""
-        gone = self._gone(world, times[real], slots[real], through)
+        gone = self._gone(world, came.times[real], came.slots[real], through)
         nowhere = np.full(len(gone[0]), np.nan)
-        when, who = np.append(times, gone[0]), np.append(slots, gone[1])
+        when, who = np.append(came.times, gone[0]), np.append(came.slots, gone[1])
         order = np.argsort(when, kind="stable")
-        x, y = np.append(xs, nowhere)[order], np.append(ys, nowhere)[order]
+        x, y = np.append(came.xs, nowhere)[order], np.append(came.ys, nowhere)[order]
         moments = np.unique(when if all_at is None else np.append(when, all_at))
         inside = np.zeros((len(index.moving), len(self.ids)), np.bool_)
         inside[np.searchsorted(index.moving, stays[:, 1]), stays[:, 0]] = True
@@ -275,7 +256,7 @@ class Telling:
         )  # fmt: skip
         changes[:, 2] = index.moving[changes[:, 2]]
         changes = changes[np.lexsort((changes[:, 0], changes[:, 2], changes[:, 1]))]
-        found, left = kernels.settle(stays, changes, begins, times, through, self.dwell)
+        found, left = kernels.settle(stays, changes, begins, came.times, through, self.dwell)
         return found, left
 
     def _gone(self, world: _World, times: Array, slots: Array, through: int) -> tuple[Array, Array]:
@@ -301,22 +282,12 @@ class Telling:
             pl.DataFrame({"time": time, "slot": slot, "fence": names[fence], "event": event, "since": since, _ROW: at})
         )
 
-    def _settle(
-        self,
-        world: _World,
-        stays: Array,
-        index: Index,
-        slots: Array,
-        xs: Array,
-        ys: Array,
-        rows: Array,
-        times: Array,
-        through: int,
-    ) -> None:
+    def _settle(self, world: _World, stays: Array, index: Index, came: _Reports, through: int) -> None:
         """What is known after a part of the train."""
-        final = np.append(slots[1:] != slots[:-1], True)[: len(slots)]
-        who = slots[final]
-        world.x[who], world.y[who], world.last[who], world.row[who] = xs[final], ys[final], times[final], rows[final]
+        slots = came.slots
+        final = came.take(np.append(slots[1:] != slots[:-1], True)[: len(slots)])
+        who = final.slots
+        world.x[who], world.y[who], world.last[who], world.row[who] = final.xs, final.ys, final.times, final.rows
         if self.timeout:
             gone = (world.last != _NEVER) & (world.last + self.timeout <= through)
             world.x[gone], world.y[gone], world.last[gone] = np.nan, np.nan, _NEVER

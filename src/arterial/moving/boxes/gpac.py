@@ -19,6 +19,7 @@ from arterial.errors import NetworkError
 from arterial.moving.boxes.gpac_train import Telling
 from arterial.moving.queries.events import MovingNearest, MovingRange, Nearest, Query, Range
 from arterial.moving.queries.ids import Id, parsed_id
+from arterial.moving.queries.query_columns import check_positions
 from arterial.network.box import IN, OUT, SIGN, Box, Stream
 from arterial.network.duration import Duration, units
 from arterial.network.expression.tree import known_column
@@ -225,12 +226,7 @@ class GpacBox(Box):
             )
         for name in (self.object, self.x, self.y):
             known_column(name, stream.schema.names)
-        kind = stream.schema[self.object]
-        if not (kind.is_integer or kind is Type.STRING):
-            raise NetworkError(f"the objects' ids {self.object!r} must be integers or strings, got {kind}")
-        for axis in (self.x, self.y):
-            if not stream.schema[axis].is_number:
-                raise NetworkError(f"the coordinate {axis!r} must be a number, got {stream.schema[axis]}")
+        check_positions(stream.schema, self.object, self.x, self.y)
         if len({self.object, self.x, self.y, stream.time, SIGN}) < 5:
             raise NetworkError(f"object, x, y, time and {SIGN} must be columns of their own")
 

@@ -19,7 +19,7 @@ from arterial.boxes.parts.order import Held, instants, require_order
 from arterial.errors import NetworkError
 from arterial.moving.queries.events import Drop, Register
 from arterial.moving.queries.ids import Id
-from arterial.moving.queries.query_columns import QUERY_SCHEMA, event_of
+from arterial.moving.queries.query_columns import QUERY_SCHEMA, check_positions, event_of
 from arterial.moving.queries.space import Space
 from arterial.moving.shared.remembering import RememberingExecution, make_engine
 from arterial.moving.shared.shared import Changes, SharedExecution
@@ -122,12 +122,7 @@ class MovingQueries(Box):
                 "a cache below 100 is judged over all queries, and a shard has some of them; leave the queries "
                 "ungrouped, or the cache out"
             )
-        kind = objects.schema[self.object]
-        if not (kind.is_integer or kind is Type.STRING):
-            raise NetworkError(f"the objects' ids {self.object!r} must be integers or strings, got {kind}")
-        for axis in (self.x, self.y):
-            if not objects.schema[axis].is_number:
-                raise NetworkError(f"the coordinate {axis!r} must be a number, got {objects.schema[axis]}")
+        kind = check_positions(objects.schema, self.object, self.x, self.y)
         time = objects.schema[objects.time]
         if (time is Type.TIMESTAMP) != (queries.schema[queries.time] is Type.TIMESTAMP):
             raise NetworkError(f"both inputs must count time alike, got {time} and {queries.schema[queries.time]}")

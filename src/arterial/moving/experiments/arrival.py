@@ -36,8 +36,9 @@ class Delays:
     shared: tuple[float, ...]
 
 
-def measure_delays(*, objects: int, tuples: int, rates: tuple[int, ...] = PAPER_RATES + MORE_RATES) -> Delays:
+def measure_delays(*, objects: int, tuples: int) -> Delays:
     """The delays of one stationary and one moving query tuple after tuple, and of 1,000 moving ones together."""
+    rates = PAPER_RATES + MORE_RATES
     traffic = Traffic(TrafficSettings(objects=objects, leaving=0.0, kilometres=6))
     positions = [traffic.step() for _ in range(-(-tuples // objects))]
     ids = np.concatenate([one.id for one in positions])[:tuples]

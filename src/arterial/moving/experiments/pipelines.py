@@ -18,8 +18,6 @@ from arterial.moving.traffic import Traffic, TrafficSettings
 
 SELECTIVITIES = (0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 TRUCK = 1
-FAVOURITE = 20
-"""One in so many objects is a favourite."""
 
 
 @dataclass(frozen=True)

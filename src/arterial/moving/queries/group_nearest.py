@@ -10,11 +10,9 @@ import math
 
 from arterial.moving.queries.geometry import Point, distance
 from arterial.moving.queries.ids import Id, id_order
+from arterial.moving.queries.nearest import ANYTHING, Nearness
 from arterial.moving.queries.skeleton import Gpac, Located
 from arterial.moving.queries.space import Space
-
-_Nearness = tuple[float, tuple[int, int, str]]
-_ANYTHING: _Nearness = (math.inf, (2, 0, ""))
 
 
 class GpacGroup(Gpac):
@@ -37,7 +35,7 @@ class GpacGroup(Gpac):
         longest_step: float = 0.0,
     ) -> None:
         self.places, self.k, self.space = places, k, space
-        self.farthest: _Nearness = _ANYTHING
+        self.farthest: Nearness = ANYTHING
         super().__init__(cache_share=cache_share, longest_step=longest_step)
 
     def satisfy(self, p: Located) -> bool:
@@ -53,7 +51,7 @@ class GpacGroup(Gpac):
 
     def update(self, p: Located) -> None:
         known = sorted(self._nearness(identity, at) for identity, at in (self.answer | self.cache).items())
-        self.farthest = known[self.k - 1] if len(known) >= self.k else _ANYTHING
+        self.farthest = known[self.k - 1] if len(known) >= self.k else ANYTHING
 
-    def _nearness(self, identity: Id, at: Point) -> _Nearness:
+    def _nearness(self, identity: Id, at: Point) -> Nearness:
         return math.fsum(distance(self.space, place, at) for place in self.places), id_order(identity)

@@ -6,7 +6,7 @@ to its end, which is the form in which engines and files give updates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from arterial.moving.queries.events import (
     Drop,
@@ -26,8 +26,6 @@ from arterial.moving.queries.nearest import GpacKnn
 from arterial.moving.queries.range import GpacIn
 from arterial.moving.queries.skeleton import Gpac, Located
 from arterial.moving.queries.space import Space
-
-Instance = Callable[[Query], Gpac]
 
 
 class Interpreter:

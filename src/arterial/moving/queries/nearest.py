@@ -11,8 +11,8 @@ from arterial.moving.queries.ids import Id, id_order
 from arterial.moving.queries.skeleton import Gpac, Located
 from arterial.moving.queries.space import Space
 
-_Nearness = tuple[float, tuple[int, int, str]]
-_ANYTHING: _Nearness = (math.inf, (2, 0, ""))
+Nearness = tuple[float, tuple[int, int, str]]
+ANYTHING: Nearness = (math.inf, (2, 0, ""))
 
 
 class GpacKnn(Gpac):
@@ -32,7 +32,7 @@ class GpacKnn(Gpac):
             self.centre = (query.x, query.y)
         else:
             self.focal = query.focal
-        self.farthest: _Nearness = _ANYTHING
+        self.farthest: Nearness = ANYTHING
         self.radius = math.inf
         super().__init__(cache_share=cache_share, longest_step=longest_step)
 
@@ -54,10 +54,10 @@ class GpacKnn(Gpac):
             self.centre = p.at
         known = sorted((self._nearness(identity, at), at) for identity, at in (self.answer | self.cache).items())
         if len(known) < self.query.k:
-            self.farthest, self.radius = _ANYTHING, math.inf
+            self.farthest, self.radius = ANYTHING, math.inf
         else:
             self.farthest, at = known[self.query.k - 1]
             self.radius = distance(self.space, self.centre, at)
 
-    def _nearness(self, identity: Id, at: Point) -> _Nearness:
+    def _nearness(self, identity: Id, at: Point) -> Nearness:
         return squared(self.space, self.centre, at), id_order(identity)

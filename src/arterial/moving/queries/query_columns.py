@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from arterial.errors import NetworkError
 from arterial.moving.queries.events import Drop, MovingNearest, MovingRange, Nearest, Query, Range, Register
 from arterial.moving.queries.ids import Id, parsed_id
-from arterial.network.schema import Type
+from arterial.network.schema import Schema, Type
 
 QUERY_SCHEMA = {
     "query": Type.STRING,
@@ -26,6 +27,17 @@ QUERY_SCHEMA = {
 """
 
 _COORDINATES = {"range": ("x1", "y1", "x2", "y2"), "movingrange": ("x1", "y1"), "knn": ("x1", "y1"), "movingknn": ()}
+
+
+def check_positions(schema: Schema, object: str, x: str, y: str) -> Type:
+    """Raise unless these columns can be an object's id and its coordinates; the type of the id."""
+    kind = schema[object]
+    if not (kind.is_integer or kind is Type.STRING):
+        raise NetworkError(f"the objects' ids {object!r} must be integers or strings, got {kind}")
+    for axis in (x, y):
+        if not schema[axis].is_number:
+            raise NetworkError(f"the coordinate {axis!r} must be a number, got {schema[axis]}")
+    return kind
 
 
 def event_of(t: float, row: Mapping[str, Any], *, lonlat: bool) -> Register | Drop | str:

@@ -130,10 +130,6 @@ class RememberingExecution(SharedExecution):
             for row, memory in self.memories.items()
         }
 
-    def exact_answers(self) -> dict[Id, set[Id]]:
-        """The answers that a conservative cache gives."""
-        return super().answers()
-
     def _remember(self, t: float, row: int) -> Array:
         """Renew what a query knows; returns its answer."""
         queries = self.queries

@@ -136,6 +136,11 @@ def predicate(text: str, schema: Schema) -> Tree:
     return cast(tree, Type.BOOL)
 
 
+def quoted(column: str) -> str:
+    """A column as an expression."""
+    return exp.column(column, quoted=True).sql(dialect=Dialect)
+
+
 class Dialect(DuckDB):
     """Our own names of types beside those of SQL: int8 is eight bits wide here, not eight bytes; object is a column."""
 

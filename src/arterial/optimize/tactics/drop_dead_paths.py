@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arterial.network.network import NetworkValue, Port
+from arterial.network.network import NetworkValue
 from arterial.optimize.tactic import Figures
 
 
@@ -18,7 +18,7 @@ def drop_dead_paths(network: NetworkValue, figures: Figures | None = None) -> Ne
     """
     live: set[str] = set()
     for box in reversed(network.order):
-        ends = [end.box for port in box.outputs for end in network.departures(Port(box.name, port))]
+        ends = [end.box for end in network.behind(box)]
         if not (box.inputs and box.outputs) or box.keeping is not None or not live.isdisjoint(ends):
             live.add(box.name)
     if len(live) == len(network.boxes):

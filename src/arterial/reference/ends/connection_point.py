@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arterial.boxes.ends.connection_point import ConnectionPoint
 from arterial.network.box import IN, OUT
-from arterial.reference.parts.causes import Because, Region, passed_on
+from arterial.reference.parts.causes import Because, passed_on
 from arterial.reference.parts.stream import Tuples
 
 
@@ -20,6 +20,5 @@ def because(
     return Because({IN: (place,)}, "passes")
 
 
-def scope(box: ConnectionPoint, port: str, region: Region) -> dict[str, Region]:
-    """The tuple itself."""
-    return passed_on(box, port, region)
+scope = passed_on
+"""The tuple itself."""

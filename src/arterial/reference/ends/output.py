@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arterial.boxes.ends.output import Output
 from arterial.network.box import IN
-from arterial.reference.parts.causes import Because, Region, passed_on
+from arterial.reference.parts.causes import Because, passed_on
 from arterial.reference.parts.stream import Tuples
 
 
@@ -18,6 +18,5 @@ def because(box: Output, inputs: dict[str, Tuples], outputs: dict[str, Tuples], 
     return Because({IN: (place,)}, "arrives")
 
 
-def scope(box: Output, port: str, region: Region) -> dict[str, Region]:
-    """The tuple itself."""
-    return passed_on(box, port, region)
+scope = passed_on
+"""The tuple itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arterial.boxes.ends.view import View
 from arterial.network.box import IN, OUT
-from arterial.reference.parts.causes import Because, Region, passed_on
+from arterial.reference.parts.causes import Because, passed_on
 from arterial.reference.parts.stream import Tuples
 
 
@@ -18,6 +18,5 @@ def because(box: View, inputs: dict[str, Tuples], outputs: dict[str, Tuples], po
     return Because({IN: (place,)}, "passes")
 
 
-def scope(box: View, port: str, region: Region) -> dict[str, Region]:
-    """The tuple itself."""
-    return passed_on(box, port, region)
+scope = passed_on
+"""The tuple itself."""

@@ -10,7 +10,7 @@ from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.function import call_on_window
 from arterial.network.expression.tree import Call, share_of
 from arterial.network.schema import Schema
-from arterial.reference.parts.scalar import less, scalar, wrap
+from arterial.reference.parts.scalar import greatest, least, scalar, wrap
 from arterial.reference.parts.stream import Tuples, group_of, value_order
 
 
@@ -58,22 +58,6 @@ def _avg(values: list[Any]) -> float | None:
     return float(_sum(values)) / len(values) if values else None
 
 
-def _min(values: list[Any]) -> Any:
-    best = None
-    for value in values:
-        if best is None or less(value, best):
-            best = value
-    return best
-
-
-def _max(values: list[Any]) -> Any:
-    best = None
-    for value in values:
-        if best is None or less(best, value):
-            best = value
-    return best
-
-
 def _stddev(values: list[float]) -> float | None:
     """Of a sample, by Welford's method."""
     count, mean, squares = 0, 0.0, 0.0
@@ -115,8 +99,8 @@ _AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
     "count_distinct": lambda values: len({group_of({"_": value}, ("_",)) for value in values}),
     "sum": _sum,
     "avg": _avg,
-    "min": _min,
-    "max": _max,
+    "min": least,
+    "max": greatest,
     "first": lambda values: values[0] if values else None,
     "last": lambda values: values[-1] if values else None,
     "stddev": _stddev,

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from arterial.errors import NetworkError
-from arterial.network.box import Box, Stream
+from arterial.network.box import IN, Box, Stream
 from arterial.network.expression.function import Function
 from arterial.reference.parts.module import module_of
 from arterial.reference.parts.scalar import instant_to_value, value_to_instant
@@ -98,6 +98,11 @@ def passed_on(box: Box, port: str, region: Region) -> dict[str, Region]:
 def so_far(region: Region, names: Iterable[str]) -> Region:
     """All tuples up to the end of a region, of the groups that these columns make."""
     return region.between(-math.inf, region.end, names)
+
+
+def group_so_far(box: Box, port: str, region: Region) -> dict[str, Region]:
+    """The scope of a box whose one input counts from its beginning on, group by group."""
+    return {IN: so_far(region, box.fed_by[IN].keyed_by)}
 
 
 def listed(values: Values, names: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -59,6 +59,24 @@ def less(a: Any, b: Any) -> bool:
     if isinstance(b, float) and math.isnan(b):
         return True
     return bool(a < b)
+
+
+def least(values: Iterable[Any]) -> Any:
+    """The first of the least values that are not null, or null."""
+    best = None
+    for value in values:
+        if value is not None and (best is None or less(value, best)):
+            best = value
+    return best
+
+
+def greatest(values: Iterable[Any]) -> Any:
+    """The first of the greatest values that are not null, or null."""
+    best = None
+    for value in values:
+        if value is not None and (best is None or less(best, value)):
+            best = value
+    return best
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -153,19 +171,11 @@ def _coalesce(t: Tuple, arguments: list[Callable[[Tuple], Any]]) -> Any:
 
 
 def _greatest(t: Tuple, arguments: list[Callable[[Tuple], Any]]) -> Any:
-    best = None
-    for value in (a(t) for a in arguments):
-        if value is not None and (best is None or less(best, value)):
-            best = value
-    return best
+    return greatest(a(t) for a in arguments)
 
 
 def _least(t: Tuple, arguments: list[Callable[[Tuple], Any]]) -> Any:
-    best = None
-    for value in (a(t) for a in arguments):
-        if value is not None and (best is None or less(value, best)):
-            best = value
-    return best
+    return least(a(t) for a in arguments)
 
 
 def _whole(function: Callable[[float], int]) -> Callable[[float], float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from arterial.network.box import SIGN, Stream
@@ -59,6 +60,24 @@ def difference(t: int, old: Multiset, new: Multiset) -> list[Change]:
         row = new.rows[key] if key in new.rows else old.rows[key]
         changes += [(t, 1 if more > 0 else -1, row)] * abs(more)
     return changes
+
+
+def standing_at(tuples: Tuples, stream: Stream, columns: tuple[str, ...]) -> Iterator[tuple[int, Multiset]]:
+    """The rows of a stream at the end of each instant, in one multiset that changes."""
+    rows = Multiset(columns)
+    for t, some in by_instant(tuples, stream.time).items():
+        for values in some:
+            rows.add(values, weight(values, stream))
+        yield t, rows
+
+
+def led_through(states: Iterable[tuple[int, Multiset]], stream: Stream) -> Tuples:
+    """The tuples of a signed stream that lead from nothing through all these states, each with its instant."""
+    before, changes = Multiset(row_columns(stream)), list[Change]()
+    for t, now in states:
+        changes += difference(t, before, now)
+        before = now
+    return told(changes, stream)
 
 
 def told(changes: list[Change], stream: Stream) -> Tuples:

@@ -78,7 +78,7 @@ def in_order_of_end(windows: list[Window]) -> list[Window]:
 
 
 def because_of(
-    box: Tumble | Slide, tuples: Tuples, windows: list[Window], by_tuples: str, outputs: dict[str, Tuples], place: int
+    box: Tumble | Slide, windows: list[Window], by_tuples: str, outputs: dict[str, Tuples], place: int
 ) -> Because:
     """The tuples of the window that made an output; `by_tuples` names a window that counts them."""
     window, stream = in_order_of_end(windows)[place], box.fed_by[IN]
@@ -86,7 +86,7 @@ def because_of(
         what = by_tuples
     else:
         what = f"the window from {shown_instant(window.start, stream)} through {shown_instant(window.end, stream)}"
-    return window_because(box, tuples, window, what, outputs, place)
+    return window_because(box, window, what, outputs, place)
 
 
 def scope_of(box: Tumble | Slide, over: Duration | None, region: Region) -> dict[str, Region]:
@@ -96,9 +96,7 @@ def scope_of(box: Tumble | Slide, over: Duration | None, region: Region) -> dict
     return {IN: region.between(begin, region.end, stream.keyed_by)}
 
 
-def window_because(
-    box: Any, tuples: Tuples, window: Window, what: str, outputs: dict[str, Tuples], place: int
-) -> Because:
+def window_because(box: Any, window: Window, what: str, outputs: dict[str, Tuples], place: int) -> Because:
     """All tuples of the window; what was computed of them."""
     stream = box.fed_by[IN]
     made = outputs[OUT][place]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -11,19 +12,9 @@ from arterial.network.box import IN, OUT
 from arterial.network.expression.tree import Call
 from arterial.network.schema import Type
 from arterial.network.signed import row_columns
-from arterial.reference.parts.causes import Because, Region, group_in_words, shown, so_far
-from arterial.reference.parts.scalar import less, scalar, wrap
-from arterial.reference.parts.signed import (
-    Change,
-    Multiset,
-    Row,
-    by_instant,
-    difference,
-    places_so_far,
-    signed_because,
-    told,
-    weight,
-)
+from arterial.reference.parts.causes import Because, group_in_words, group_so_far, shown
+from arterial.reference.parts.scalar import greatest, least, scalar, wrap
+from arterial.reference.parts.signed import Multiset, Row, led_through, places_so_far, signed_because, standing_at
 from arterial.reference.parts.stream import Tuples, group_of, instant
 
 Counted = list[tuple[Row, int]]
@@ -32,15 +23,15 @@ Counted = list[tuple[Row, int]]
 
 def aggregate(box: Aggregate, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     """Every group with rows, with its values; the one group of a stream without groups also without, once it was."""
+    return {OUT: led_through(_states(box, inputs[IN]), box.streams(box.fed_by)[OUT])}
+
+
+def _states(box: Aggregate, tuples: Tuples) -> Iterator[tuple[int, Multiset]]:
     stream, out = box.fed_by[IN], box.streams(box.fed_by)[OUT]
     plan, keys = box._plan(stream), stream.keyed_by
     columns = row_columns(stream) if stream.signed else stream.schema.names
-    rows, before = Multiset(columns), Multiset(row_columns(out))
-    changes: list[Change] = []
     was_there = False
-    for t, tuples in by_instant(inputs[IN], stream.time).items():
-        for values in tuples:
-            rows.add(values, weight(values, stream))
+    for t, rows in standing_at(tuples, stream, columns):
         groups: dict[tuple[Any, ...], Counted] = {}
         for row, count in rows.all():
             groups.setdefault(group_of(row, keys), []).append((row, count))
@@ -53,9 +44,7 @@ def aggregate(box: Aggregate, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
             known: Row = {key: some[0][0][key] for key in keys}
             known |= {f"@{i}": _value(call, some) for i, call in enumerate(plan.calls)}
             now.add({key: known[key] for key in keys} | {n: scalar(tree)(known) for n, tree in plan.outputs}, 1)
-        changes += difference(t, before, now)
-        before = now
-    return {OUT: told(changes, out)}
+        yield t, now
 
 
 def _value(call: Call, rows: Counted) -> Any:
@@ -83,11 +72,7 @@ def _value(call: Call, rows: Counted) -> Any:
     some = [held[key] for key, count in standing.items() if count > 0]
     if call.function == "count_distinct":
         return len(some)
-    best = None
-    for value in some:
-        if best is None or (less(value, best) if call.function == "min" else less(best, value)):
-            best = value
-    return best
+    return least(some) if call.function == "min" else greatest(some)
 
 
 def _float_sum(values: list[tuple[float, int]], count: int = 1) -> float:
@@ -114,6 +99,5 @@ def because(box: Aggregate, inputs: dict[str, Tuples], outputs: dict[str, Tuples
     return signed_because({IN: used}, made, f"over the rows that stand{group_in_words(made, stream)} {texts}")
 
 
-def scope(box: Aggregate, port: str, region: Region) -> dict[str, Region]:
-    """All of the group so far."""
-    return {IN: so_far(region, box.fed_by[IN].keyed_by)}
+scope = group_so_far
+"""All of the group so far."""

@@ -6,34 +6,15 @@ from arterial.boxes.signed.distinct import Distinct
 from arterial.network.box import IN, OUT, SIGN
 from arterial.network.signed import row_columns
 from arterial.reference.parts.causes import Because, Region, so_far
-from arterial.reference.parts.signed import (
-    Change,
-    Multiset,
-    by_instant,
-    difference,
-    places_so_far,
-    signed_because,
-    told,
-    weight,
-)
+from arterial.reference.parts.signed import Multiset, led_through, places_so_far, signed_because, standing_at
 from arterial.reference.parts.stream import Tuples, instant
 
 
 def distinct(box: Distinct, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     """At the end of each instant every row that stands stands once."""
     stream, out = box.fed_by[IN], box.streams(box.fed_by)[OUT]
-    rows = row_columns(out)
-    stands, once = Multiset(rows), Multiset(rows)
-    changes: list[Change] = []
-    for t, tuples in by_instant(inputs[IN], stream.time).items():
-        for values in tuples:
-            stands.add(values, weight(values, stream))
-        now = Multiset(rows)
-        for row, _ in stands.standing():
-            now.add(row, 1)
-        changes += difference(t, once, now)
-        once = now
-    return {OUT: told(changes, out)}
+    states = ((t, _once(rows)) for t, rows in standing_at(inputs[IN], stream, row_columns(out)))
+    return {OUT: led_through(states, out)}
 
 
 def because(box: Distinct, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
@@ -47,3 +28,10 @@ def because(box: Distinct, inputs: dict[str, Tuples], outputs: dict[str, Tuples]
 def scope(box: Distinct, port: str, region: Region) -> dict[str, Region]:
     """All of the row so far."""
     return {IN: so_far(region, row_columns(box.fed_by[IN]))}
+
+
+def _once(rows: Multiset) -> Multiset:
+    now = Multiset(rows.columns)
+    for row, _ in rows.standing():
+        now.add(row, 1)
+    return now

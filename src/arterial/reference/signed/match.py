@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from arterial.boxes.joins.join import LEFT, RIGHT, both_sides
 from arterial.boxes.signed.match import Match, pair_names
 from arterial.network.box import OUT, SIGN
 from arterial.network.signed import row_columns
 from arterial.reference.parts.causes import Because, Region, so_far
-from arterial.reference.parts.signed import (
-    Change,
-    Multiset,
-    by_instant,
-    difference,
-    places_so_far,
-    signed_because,
-    told,
-    weight,
-)
+from arterial.reference.parts.signed import Multiset, by_instant, led_through, places_so_far, signed_because, weight
 from arterial.reference.parts.stream import Tuples, condition, group_of, instant
 
 
 def match(box: Match, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
     """At the end of each instant every left row that stands with every right one, in one group, that fits."""
+    return {OUT: led_through(_states(box, inputs), box.streams(box.fed_by)[OUT])}
+
+
+def _states(box: Match, inputs: dict[str, Tuples]) -> Iterator[tuple[int, Multiset]]:
     left, right, out = box.fed_by[LEFT], box.fed_by[RIGHT], box.streams(box.fed_by)[OUT]
     names = pair_names(left, right)
     test = condition(box.on or "true", box.name, both_sides(left.schema, right.schema))
     sides = {port: Multiset(row_columns(box.fed_by[port])) for port in (LEFT, RIGHT)}
     arrived = {port: by_instant(inputs[port], box.fed_by[port].time) for port in sides}
-    before = Multiset(row_columns(out))
-    changes: list[Change] = []
     for t in sorted(set(arrived[LEFT]) | set(arrived[RIGHT])):
         for port, rows in sides.items():
             for values in arrived[port].get(t, []):
@@ -40,9 +35,7 @@ def match(box: Match, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
                     continue
                 if test({f"{LEFT}.{k}": v for k, v in a.items()} | {f"{RIGHT}.{k}": v for k, v in b.items()}):
                     now.add(a | {new: b[old] for old, new in names}, times * other_times)
-        changes += difference(t, before, now)
-        before = now
-    return {OUT: told(changes, out)}
+        yield t, now
 
 
 def because(box: Match, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:

@@ -7,7 +7,7 @@ import struct
 from arterial.boxes.tuples.drop import Drop
 from arterial.network.box import IN, OUT
 from arterial.network.keys.hashing import GOLDEN, MASK, MIX_1, MIX_2, NOT_A_NUMBER, NULL
-from arterial.reference.parts.causes import Because, Region, passed_on, place_of
+from arterial.reference.parts.causes import Because, passed_on, place_of
 from arterial.reference.parts.scalar import value_to_instant
 from arterial.reference.parts.stream import Tuples
 
@@ -54,6 +54,5 @@ def because(box: Drop, inputs: dict[str, Tuples], outputs: dict[str, Tuples], po
     )
 
 
-def scope(box: Drop, port: str, region: Region) -> dict[str, Region]:
-    """Each tuple by itself."""
-    return passed_on(box, port, region)
+scope = passed_on
+"""Each tuple by itself."""

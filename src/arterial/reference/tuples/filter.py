@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arterial.boxes.tuples.filter import OTHERWISE, Filter
 from arterial.network.box import IN, OUT
-from arterial.reference.parts.causes import Because, Region, condition_text, listed, passed_on, place_of
+from arterial.reference.parts.causes import Because, condition_text, listed, passed_on, place_of
 from arterial.reference.parts.stream import Tuples, condition
 
 
@@ -29,6 +29,5 @@ def because(box: Filter, inputs: dict[str, Tuples], outputs: dict[str, Tuples], 
     )
 
 
-def scope(box: Filter, port: str, region: Region) -> dict[str, Region]:
-    """Each tuple by itself."""
-    return passed_on(box, port, region)
+scope = passed_on
+"""Each tuple by itself."""

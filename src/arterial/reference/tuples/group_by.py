@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arterial.boxes.tuples.group_by import GroupBy
 from arterial.network.box import IN, OUT
-from arterial.reference.parts.causes import Because, Region, listed, passed_on, place_of
+from arterial.reference.parts.causes import Because, listed, passed_on, place_of
 from arterial.reference.parts.stream import Tuples, instant, value_order
 
 
@@ -24,6 +24,5 @@ def because(box: GroupBy, inputs: dict[str, Tuples], outputs: dict[str, Tuples],
     return Because({IN: (place_of(inputs[IN], values),)}, of)
 
 
-def scope(box: GroupBy, port: str, region: Region) -> dict[str, Region]:
-    """Each tuple by itself. The order of ties is that of their values, so others make no difference."""
-    return passed_on(box, port, region)
+scope = passed_on
+"""Each tuple by itself. The order of ties is that of their values, so others make no difference."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arterial.boxes.tuples.union import Union
 from arterial.network.box import OUT, SIGN
-from arterial.reference.parts.causes import Because, Region, passed_on
+from arterial.reference.parts.causes import Because, passed_on
 from arterial.reference.parts.stream import Tuples, by_time, instant
 
 
@@ -24,6 +24,5 @@ def because(box: Union, inputs: dict[str, Tuples], outputs: dict[str, Tuples], p
     return Because({name: (at,)}, f"came by the input {name}")
 
 
-def scope(box: Union, port: str, region: Region) -> dict[str, Region]:
-    """Each tuple by itself."""
-    return passed_on(box, port, region)
+scope = passed_on
+"""Each tuple by itself."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from arterial.boxes.windows.in_a_row import InARow
 from arterial.network.box import IN, OUT
-from arterial.reference.parts.causes import Because, Region, condition_text, counted, group_in_words, place_of, so_far
+from arterial.reference.parts.causes import Because, condition_text, counted, group_in_words, group_so_far, place_of
 from arterial.reference.parts.stream import Tuples, condition, group_of
 
 
@@ -45,6 +45,5 @@ def because(box: InARow, inputs: dict[str, Tuples], outputs: dict[str, Tuples], 
     return Because({IN: (*before, *run)}, words + ("; the first of those given ended the run before" if before else ""))
 
 
-def scope(box: InARow, port: str, region: Region) -> dict[str, Region]:
-    """All of the group before it: a run may be as long as the stream."""
-    return {IN: so_far(region, box.fed_by[IN].keyed_by)}
+scope = group_so_far
+"""All of the group before it: a run may be as long as the stream."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arterial.boxes.windows.latch import Latch
 from arterial.network.box import IN
-from arterial.reference.parts.causes import Because, Region, shown_instant, so_far
+from arterial.reference.parts.causes import Because, group_so_far, shown_instant
 from arterial.reference.parts.stream import Tuples, instant
 from arterial.reference.parts.windows import (
     Window,
@@ -25,12 +25,11 @@ def because(box: Latch, inputs: dict[str, Tuples], outputs: dict[str, Tuples], p
     """All tuples so far."""
     window = in_order_of_end(_windows(box, inputs[IN]))[place]
     what = f"everything through {shown_instant(window.end, box.fed_by[IN])}"
-    return window_because(box, inputs[IN], window, what, outputs, place)
+    return window_because(box, window, what, outputs, place)
 
 
-def scope(box: Latch, port: str, region: Region) -> dict[str, Region]:
-    """All of the group so far."""
-    return {IN: so_far(region, box.fed_by[IN].keyed_by)}
+scope = group_so_far
+"""All of the group so far."""
 
 
 def _windows(box: Latch, tuples: Tuples) -> list[Window]:

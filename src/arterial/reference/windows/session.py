@@ -34,7 +34,7 @@ def because(box: Session, inputs: dict[str, Tuples], outputs: dict[str, Tuples],
     found = ([one for one in sessions for _ in one.places] if box.tuples else sessions)[place]
     first = instant(inputs[IN][found.places[0]], stream.time)
     what = f"the session from {shown_instant(first, stream)} through {shown_instant(found.end, stream)}"
-    return window_because(box, inputs[IN], found, what, outputs, place)
+    return window_because(box, found, what, outputs, place)
 
 
 def scope(box: Session, port: str, region: Region) -> dict[str, Region]:

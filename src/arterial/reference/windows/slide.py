@@ -16,7 +16,7 @@ def slide(box: Slide, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
 
 def because(box: Slide, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
     """The tuples of the window."""
-    return because_of(box, inputs[IN], _windows(box, inputs[IN]), f"the last {box.size} tuples", outputs, place)
+    return because_of(box, _windows(box, inputs[IN]), f"the last {box.size} tuples", outputs, place)
 
 
 def scope(box: Slide, port: str, region: Region) -> dict[str, Region]:

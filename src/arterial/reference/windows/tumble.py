@@ -16,7 +16,7 @@ def tumble(box: Tumble, inputs: dict[str, Tuples]) -> dict[str, Tuples]:
 
 def because(box: Tumble, inputs: dict[str, Tuples], outputs: dict[str, Tuples], port: str, place: int) -> Because:
     """The tuples of the window."""
-    return because_of(box, inputs[IN], _windows(box, inputs[IN]), f"{box.size} tuples in a row", outputs, place)
+    return because_of(box, _windows(box, inputs[IN]), f"{box.size} tuples in a row", outputs, place)
 
 
 def scope(box: Tumble, port: str, region: Region) -> dict[str, Region]:

@@ -12,9 +12,10 @@ import math
 from dataclasses import dataclass, replace
 
 from arterial.boxes.ends.output import Output
+from arterial.network.expression.parser import quoted
 from arterial.network.network import NetworkValue
 from arterial.service.shedding.points import Point, drop_points
-from arterial.service.shedding.upstream import quoted, value_point
+from arterial.service.shedding.upstream import value_point
 
 CLOSE = 0.1
 """A share is met if it is missed by at most this."""

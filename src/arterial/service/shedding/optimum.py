@@ -12,16 +12,17 @@ from arterial.service.utility import outputs_of
 
 MOST_PLANS = 300_000
 """How many plans are tried in a round."""
+ROUNDS = 4
 
 
-def optimum(choices: Choices, capacity: float, rounds: int = 4) -> Plan:
+def optimum(choices: Choices, capacity: float) -> Plan:
     """The plan of most utility among those with at most so much work: a grid over all points, ever finer."""
     count = len(choices.points)
     steps = max(3, int(MOST_PLANS ** (1 / count)))
     most = np.array([choices.most(point) for point in choices.points])
     low, high = np.zeros(count), most.copy()
     best, found = -1.0, most
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         grids = [np.linspace(a, b, steps) for a, b in zip(low, high, strict=True)]
         plans = np.stack([axis.ravel() for axis in np.meshgrid(*grids, indexing="ij")])
         utility = np.where(_work(choices, plans) <= capacity * (1 + 1e-9), _utility(choices, plans), -1.0)

@@ -66,7 +66,7 @@ def allowed(load: Load, headroom: float) -> float:
 def overload(window: Window, load: Load, headroom: float) -> Overload:
     """How the load of a window compares with what can be borne."""
     steps = list(window.steps)
-    rates = _Rates(steps, _sources(load.network))
+    rates = _Rates(steps, load.network.source_names)
     recently = rates.factor(RECENT)
     work = load.work()
     capacity = allowed(load, headroom) / load.stretch
@@ -77,8 +77,8 @@ def overload(window: Window, load: Load, headroom: float) -> Overload:
     behind = max(0.0, _backlog(load, steps[-1], capacity)) / DRAIN if lateness or load.kept else 0.0
     now = work * (recently + behind)
     if _grows(load.network, steps):  # the model may be wrong; that more comes than goes is not
-        comes = sum(arrival_rate(steps, name) for name in _sources(load.network))
-        goes = sum(window.rate(name) for name in _sources(load.network))
+        comes = sum(arrival_rate(steps, name) for name in load.network.source_names)
+        goes = sum(window.rate(name) for name in load.network.source_names)
         if comes > goes > 0:
             capacity = min(capacity, headroom * work * goes / comes * kept)
             lateness = True
@@ -123,10 +123,6 @@ class _Rates:
     def _rate(self, first: int, last: int) -> float:
         seconds = self._born[last] - self._born[first]
         return max(0.0, (self._known[last + 1] - self._known[first + 1]) / seconds) if seconds > 0 else 0.0
-
-
-def _sources(network: NetworkValue) -> list[str]:
-    return [box.name for box in network.boxes if not box.inputs]
 
 
 def _grows(network: NetworkValue, steps: list[StepFigures]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arterial.boxes.ends.output import Output
-from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.network import Arc, NetworkValue
 from arterial.network.thinned import groups_to_leave_out, why_not_settled, why_not_thinned
 
 
@@ -35,7 +35,7 @@ def reached_from(network: NetworkValue) -> dict[Arc, frozenset[str]]:
     """The outputs that each arc leads to."""
     behind: dict[str, frozenset[str]] = {}
     for box in reversed(network.order):
-        ends = [end for port in box.outputs for end in network.departures(Port(box.name, port))]
+        ends = network.behind(box)
         reached = frozenset().union(*(behind[end.box] for end in ends))
         behind[box.name] = reached | ({box.name} if isinstance(box, Output) else frozenset())
     return {arc: behind[arc.end.box] for arc in network.arcs}

@@ -14,7 +14,7 @@ from sqlglot import exp
 from arterial.boxes.ends.output import Output
 from arterial.errors import NetworkError
 from arterial.network.box import Box
-from arterial.network.expression.parser import Dialect, parse
+from arterial.network.expression.parser import Dialect, parse, quoted
 from arterial.network.expression.tree import reads
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.service.shedding.points import Point, may_leave_out, reached_from
@@ -54,11 +54,6 @@ def before_box(box: Box, text: str, network: NetworkValue) -> str | None:
         return _replaced(text, {name: made[name] for name in read if name in made}, box) if known else None
     only_moves = box.passes and box.regroups
     return text if only_moves or box.commutes_with(frozenset(read), stream) else None
-
-
-def quoted(column: str) -> str:
-    """A column as an expression."""
-    return exp.column(column, quoted=True).sql(dialect=Dialect)
 
 
 def _replaced(text: str, made: Mapping[str, str], box: Box) -> str | None:

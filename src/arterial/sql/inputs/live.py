@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from arterial.boxes.parts.order import instants
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.sinks.files.parts import FileSink
 from arterial.engine.host.inprocess import InProcess
@@ -50,7 +51,7 @@ class Answer:
 
 def answer_stream(network: NetworkValue) -> Stream:
     """The stream that leaves by the output of a query."""
-    return network.streams[next(iter(network.arrivals(network.box(ANSWER)).values()))]
+    return network.streams[network.arrival(ANSWER)]
 
 
 def alike(inputs: Mapping[str, Input]) -> dict[str, Input]:
@@ -63,7 +64,7 @@ def alike(inputs: Mapping[str, Input]) -> dict[str, Input]:
 def source_rows(network: NetworkValue, inputs: Mapping[str, Input]) -> dict[str, pl.DataFrame]:
     """What comes at each source of the network; the rows of a table with the first report of all."""
     streams = [one for one in inputs.values() if isinstance(one.entry, StreamEntry) and one.rows.height]
-    firsts = [_instants(one.rows[one.entry.time])[0] for one in streams if isinstance(one.entry, StreamEntry)]
+    firsts = [instants(one.rows, one.entry.time)[0] for one in streams if isinstance(one.entry, StreamEntry)]
     first = min(firsts, default=0)
     made = {}
     for box in network.boxes:
@@ -94,7 +95,7 @@ def run_here(
     """
     answer = Answer(answer_stream(network))
     rows = source_rows(network, inputs)
-    times = {box.name: _time_column(network, box.name) for box in network.boxes if not box.inputs}
+    times = {name: _time_column(network, name) for name in network.source_names}
     host = InProcess(network, ordered_sources=list(rows))
     unit = MICROSECONDS if answer.stream.schema[answer.stream.time] is Type.TIMESTAMP else 1
     started = time.monotonic()
@@ -161,7 +162,7 @@ def last_instant(network: NetworkValue, inputs: Mapping[str, Input]) -> int:
     ends = []
     for name, rows in source_rows(network, inputs).items():
         if rows.height:
-            ends.append(_instants(rows[_time_column(network, name)])[-1])
+            ends.append(instants(rows, _time_column(network, name))[-1])
     return max(ends, default=BEGIN)
 
 
@@ -227,10 +228,6 @@ def _time_column(network: NetworkValue, source: str) -> str:
     return next(stream.time for port, stream in network.streams.items() if port.box == source)
 
 
-def _instants(times: pl.Series) -> Any:
-    return times.cast(pl.Int64).to_numpy()
-
-
 def _steps(
     rows: Mapping[str, pl.DataFrame], times: Mapping[str, str], size: int, through_all: int | None = None
 ) -> Iterator[tuple[int, dict[str, Train]]]:
@@ -238,8 +235,8 @@ def _steps(
 
     `through_all` is the time up to which these rows are complete, if that is later than the last of them.
     """
-    instants = {name: _instants(frame[times[name]]) for name, frame in rows.items()}
-    every, counts = np.unique(np.concatenate([np.empty(0, np.int64), *instants.values()]), return_counts=True)
+    found = {name: instants(frame, times[name]) for name, frame in rows.items()}
+    every, counts = np.unique(np.concatenate([np.empty(0, np.int64), *found.values()]), return_counts=True)
     at, begins = 0, dict.fromkeys(rows, 0)
     sums = np.cumsum(counts)
     while at < len(every):
@@ -250,7 +247,7 @@ def _steps(
             through = max(through, through_all)
         step = {}
         for name, frame in rows.items():
-            end = int(np.searchsorted(instants[name], through, side="right"))
+            end = int(np.searchsorted(found[name], through, side="right"))
             step[name] = Train(frame.slice(begins[name], end - begins[name]), through)
             begins[name] = end
         yield through, step

@@ -94,7 +94,7 @@ class Worker(MemoryState):
 
     def take_over(self) -> None:
         """Others may have had the slot since: what is remembered is of an earlier train."""
-        self._earlier_memo, self._memo = self._memo, {}
+        self.earlier_memo, self.memo = self.memo, {}
 
 
 @pytest.mark.thorough

@@ -16,6 +16,7 @@ from arterial.connectors.points.contents import Point, begin_point, read_content
 from arterial.connectors.points.files import numbered, part_name, read_files, write_table_file
 from arterial.connectors.points.keeper import Keeper
 from arterial.connectors.sink import Delivery, Sink
+from arterial.connectors.sinks.files.parts import writing_part
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.train import BEGIN, END
@@ -49,13 +50,8 @@ class TableSink(Sink):
         assert self.point is not None
         train, path = delivery.train, path_of(self.folder) / part_name(delivery.step, delivery.slot)
         tuples = numbered(train.tuples, delivery.step, delivery.slot)
-        try:
+        with writing_part(path):
             write_table_file(path, tuples, self.point.time, self.storage_key, train.through)
-        except OSError as trouble:
-            raise RunError(
-                f"cannot write {path}: {trouble.strerror or trouble}. Nothing is lost: make room or fix the folder, "
-                "then start again with the same checkpoint."
-            ) from None
         return path.name
 
     def receive(self, step: int, receipt: str) -> None:

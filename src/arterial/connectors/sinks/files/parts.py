@@ -91,10 +91,10 @@ class FileSink(Sink):
         if self.compact:
             assert self.schema is not None
             self._until_listed()
-            with _writing(path_of(self.folder)):
+            with writing_part(path_of(self.folder)):
                 compact(path_of(self.folder), self.format, self.schema, step)
         if self.keep is not None:
-            with _writing(path_of(self.folder)):
+            with writing_part(path_of(self.folder)):
                 remove_old(path_of(self.folder), seconds_of(self.keep, str(self.folder)), step)
 
     def finish(self) -> None:
@@ -103,7 +103,7 @@ class FileSink(Sink):
             assert self.schema is not None
             self._until_listed()
             schema, paths = self.schema, [file.path for file in visible_files(path_of(self.folder))]
-            with _writing(self._merged):
+            with writing_part(self._merged):
                 put_in_place(self._merged, lambda file: join(paths, self.format, schema, file))
 
     def start_over(self) -> None:
@@ -171,7 +171,7 @@ def put_tuples(path: Path, tuples: pl.DataFrame, suffix: str) -> None:
         else:
             tuples.write_parquet(file, compression="lz4", statistics=True)
 
-    with _writing(path):
+    with writing_part(path):
         put_in_place(path, write)
 
 
@@ -203,7 +203,8 @@ def _read_file(path: Path, suffix: str, schema: Schema) -> pl.DataFrame:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def writing_part(path: Path) -> Iterator[None]:
+    """Turn what a disk can refuse into an error that says what to do."""
     try:
         yield
     except OSError as trouble:

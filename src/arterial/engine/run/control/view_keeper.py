@@ -17,7 +17,7 @@ from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
 from arterial.network.qos import good_zone
 from arterial.service.load import arrival_rate, measure
-from arterial.service.scheduling import says_what_waits, sources_of
+from arterial.service.scheduling import says_what_waits
 from arterial.service.shedding.overload import allowed, overload
 from arterial.service.views import Candidate, keeps, views_of_some, without
 
@@ -63,7 +63,7 @@ class ViewKeeper:
                 lost.fits_since = None
         last = window.steps[-1]
         load = measure(window, network, self._cores)
-        if load is None or not all(says_what_waits(window, name) for name in sources_of(network)):
+        if load is None or not all(says_what_waits(window, name) for name in network.source_names):
             return None  # a source that is read as fast as it can has no rate to keep up with
         capacity, now = allowed(load, self._headroom) / load.stretch, last.born + last.seconds
         found = overload(window, load, self._headroom)
@@ -150,7 +150,7 @@ def gone_views(declared: NetworkValue, running: NetworkValue) -> list[str]:
 
 
 def _arriving(window: Window, network: NetworkValue) -> float:
-    return sum(arrival_rate(window.steps, name) for name in sources_of(network))
+    return sum(arrival_rate(window.steps, name) for name in network.source_names)
 
 
 def _own(network: NetworkValue, view: str, work: Mapping[str, float]) -> float:

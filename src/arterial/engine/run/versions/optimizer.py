@@ -30,8 +30,8 @@ MOST_LINES = 1000
 class Optimizer:
     """What a run's optimizer has seen and decided; `folder` is where its log is kept."""
 
-    def __init__(self, folder: Path, *, automatic: bool, patience: Patience | None = None) -> None:
-        self._folder, self._automatic, self._patience = folder, automatic, patience or Patience()
+    def __init__(self, folder: Path, *, automatic: bool) -> None:
+        self._folder, self._automatic, self._patience = folder, automatic, Patience()
         self._steps: deque[dict[str, Measured]] = deque(maxlen=WINDOW)
         self._version = 0
         self._memory = Memory()

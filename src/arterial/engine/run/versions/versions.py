@@ -12,7 +12,7 @@ from pathlib import Path
 
 from arterial.connectors.sink import Sink
 from arterial.engine.plan.successor import Born, born_in
-from arterial.engine.run.binding import bind_sink, delivering
+from arterial.engine.run.binding import bind_sink
 from arterial.errors import RunError, near
 from arterial.network.network import NetworkValue
 
@@ -38,13 +38,13 @@ def first_version(network: NetworkValue, sinks: Iterable[str]) -> Version:
 
 def next_version(last: Version, network: NetworkValue, sinks: Iterable[str]) -> Version:
     """The version that comes after another, with sinks that are given now."""
-    number, given, known = last.number + 1, set(sinks), delivering(network)
+    number, given, known = last.number + 1, set(sinks), network.delivering
     if unknown := sorted(given - set(known)):
         raise RunError(
             f"network {network.name!r} has no output {unknown[0]!r}; it has: {', '.join(known)}"
             + near(unknown[0], known)
         )
-    before = delivering(last.network)
+    before = last.network.delivering
     for name in known:
         if name in given:
             continue
@@ -70,7 +70,7 @@ class BoundSinks:
     def of(self, version: Version, unbound: Mapping[tuple[str, int], Sink]) -> dict[str, Sink]:
         """The sinks of a version; `unbound` are those to choose from, by output and the version they came with."""
         ready = {}
-        for name in delivering(version.network):
+        for name in version.network.delivering:
             key = (name, version.sinks.get(name, 0))
             if key not in self._bound and (key in unbound or version.network.box(name).keeping is not None):
                 self._bound[key] = bind_sink(version.network, name, unbound.get(key), self._folder)

@@ -29,7 +29,7 @@ _STATE_SIGNS = ("CANNOT_LOAD_STATE_STORE", "STATE_STORE", "STDS_FAILED_TO_READ",
 
 def check_logs(spark: Path) -> None:
     """Raise if the logs in Spark's part of a checkpoint cannot be gone on from. The checkpoint is locked."""
-    numbers = {log: _numbers(spark / log) for log in _LOGS}
+    numbers = {log: numbers_in(spark / log) for log in _LOGS}
     if not any(numbers.values()):
         _clear_drafts(spark / "offsets")
         return
@@ -73,7 +73,8 @@ def _path(found: re.Match[str]) -> Path:
     return Path(found.group(1).rstrip(".,:;)"))
 
 
-def _numbers(log: Path) -> list[int]:
+def numbers_in(log: Path) -> list[int]:
+    """The numbers of a log's files, in order."""
     return sorted(int(path.name) for path in log.iterdir() if path.name.isdigit()) if log.is_dir() else []
 
 

@@ -9,7 +9,7 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
-from arterial.engine.spark.logs.damage import check_log
+from arterial.engine.spark.logs.damage import check_log, numbers_in
 from arterial.errors import RunError
 from arterial.storage.disk import disk
 from arterial.storage.place import remove
@@ -64,7 +64,7 @@ def repair(spark: Path) -> None:
     offset that is torn is of a step that did nothing, and a step whose commit is torn is run again. Snapshots of state,
     which Spark writes beside the steps: it then takes an earlier one, and more of the changes.
     """
-    offsets, commits = _numbers(spark / "offsets"), _numbers(spark / "commits")
+    offsets, commits = numbers_in(spark / "offsets"), numbers_in(spark / "commits")
     if not is_whole_log(spark / "metadata", lines=False) and not commits:
         _remove(spark / "metadata")
         for number in offsets:
@@ -105,10 +105,6 @@ def is_whole_log(path: Path, *, lines: bool = True) -> bool:
     except RunError:
         return False
     return not _sums_of(path).is_file() or not is_torn(path)
-
-
-def _numbers(log: Path) -> list[int]:
-    return sorted(int(path.name) for path in log.iterdir() if path.name.isdigit()) if log.is_dir() else []
 
 
 def _remove(path: Path) -> None:

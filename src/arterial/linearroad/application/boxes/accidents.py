@@ -13,12 +13,12 @@ from arterial.arrays import Array
 from arterial.linearroad.application.boxes.columns import (
     CELLS_OF_XWAY,
     FOLLOWED_SCHEMA,
-    ROAD_KEY,
     arrays,
     followed_of,
     frame,
     require,
 )
+from arterial.linearroad.application.feed import ROAD_KEY
 from arterial.linearroad.application.kernels.accidents import Accidents as Found
 from arterial.linearroad.application.kernels.accidents import find_accidents
 from arterial.linearroad.semantics.city import SEGMENTS

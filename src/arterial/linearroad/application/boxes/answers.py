@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from arterial.arrays import Array
-from arterial.linearroad.application.boxes.columns import ALERT_SCHEMA, CHARGE_SCHEMA, NOTICE_SCHEMA, ROAD_KEY, frame
+from arterial.linearroad.application.boxes.columns import ALERT_SCHEMA, CHARGE_SCHEMA, NOTICE_SCHEMA, frame
+from arterial.linearroad.application.feed import ROAD_KEY
 from arterial.linearroad.application.kernels.tolls import Alerts, Charges, Notices
 from arterial.network.box import Stream
 from arterial.network.schema import Schema

@@ -19,7 +19,6 @@ from arterial.network.box import Stream
 from arterial.network.schema import Schema, Type
 from arterial.network.train import Train
 
-ROAD_KEY = ("xway", "dir")
 VEHICLE_KEY = ("vid",)
 CELLS_OF_XWAY = 2 * SEGMENTS
 

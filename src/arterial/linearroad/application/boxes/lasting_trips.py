@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from arterial.linearroad.application.boxes.answers import ALERTS, CHARGES, NOTICES, answer_streams, answer_trains
-from arterial.linearroad.application.boxes.columns import ROAD_KEY, arrays, reports_of, require
-from arterial.linearroad.application.feed import REPORT_SCHEMA
+from arterial.linearroad.application.boxes.columns import arrays, reports_of, require
+from arterial.linearroad.application.feed import REPORT_SCHEMA, ROAD_KEY
 from arterial.linearroad.application.kernels.walmart import answer_reports
 from arterial.linearroad.application.rules import Rules, profile_by
 from arterial.network.box import IN, Box, Stream

@@ -13,7 +13,6 @@ from arterial.arrays import Array
 from arterial.linearroad.application.boxes.columns import (
     CELLS_OF_XWAY,
     FOLLOWED_SCHEMA,
-    ROAD_KEY,
     arrays,
     followed_of,
     frame,
@@ -21,6 +20,7 @@ from arterial.linearroad.application.boxes.columns import (
     require,
 )
 from arterial.linearroad.application.boxes.trips import UNEVEN, UNEVEN_SCHEMA
+from arterial.linearroad.application.feed import ROAD_KEY
 from arterial.linearroad.application.kernels.base import chunks
 from arterial.linearroad.application.kernels.base.reports import part_rows
 from arterial.linearroad.application.kernels.statistics import NO_LAV, Levels, gather

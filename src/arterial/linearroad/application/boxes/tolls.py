@@ -14,13 +14,13 @@ from arterial.linearroad.application.boxes.answers import ALERTS, CHARGES, NOTIC
 from arterial.linearroad.application.boxes.columns import (
     CELLS_OF_XWAY,
     FOLLOWED_SCHEMA,
-    ROAD_KEY,
     arrays,
     followed_of,
     meet,
     require,
 )
 from arterial.linearroad.application.boxes.segment_statistics import LEVEL_SCHEMA
+from arterial.linearroad.application.feed import ROAD_KEY
 from arterial.linearroad.application.kernels.accidents import Accidents
 from arterial.linearroad.application.kernels.base import chunks
 from arterial.linearroad.application.kernels.base.reports import part_rows

@@ -11,13 +11,12 @@ import polars as pl
 
 from arterial.linearroad.application.boxes.columns import (
     FOLLOWED_SCHEMA,
-    ROAD_KEY,
     arrays,
     frame,
     reports_of,
     require,
 )
-from arterial.linearroad.application.feed import REPORT_SCHEMA
+from arterial.linearroad.application.feed import REPORT_SCHEMA, ROAD_KEY
 from arterial.linearroad.application.kernels.base.reports import part_rows
 from arterial.linearroad.application.kernels.trips import follow
 from arterial.network.box import IN, OUT, Box, Stream

@@ -65,11 +65,6 @@ class LinearRoadKernels:
         balances = settle(self.accounts, charges, requested, self.balance_at, notices)
         return Answered(notices, alerts, charges, balances)
 
-    def forget_memos(self) -> None:
-        """Drop what can be computed again from the state, as the engine may at any time."""
-        for state in (self.trips, self.accidents, self.statistics, self.tolls, self.accounts):
-            state.memo.clear()
-
     def _thesis(
         self, reports: Mapping[str, Array], asked: Mapping[str, Array], expenses: Mapping[str, Array]
     ) -> Answered:

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from arterial.connectors.live.spool import put_rows
 from arterial.errors import DataError
 from arterial.linearroad.data.event_files import reading, writing
 from arterial.linearroad.formats.events import EVENT_SCHEMA, POSITION_REPORT
@@ -106,14 +107,8 @@ class Spool:
         self.account.xways.update(np.unique(events["xway"].to_numpy()[reports]).tolist())
         counted = (events.num_rows, int(reports.sum()))
         path = self.folder / f"seconds-{self.until:010d}-{until - 1:010d}-{counted[0]}-{counted[1]}.arrow"
-        schema = EVENT_SCHEMA.with_metadata({ACCOUNT: self.account.to_json()})
-
-        def write(file: BinaryIO) -> None:
-            with pa.ipc.new_file(file, schema) as writer:
-                writer.write_table(events.replace_schema_metadata(schema.metadata))
-
         with writing(path):
-            put_in_place(path, write)
+            put_rows(path, events, EVENT_SCHEMA.with_metadata({ACCOUNT: self.account.to_json()}))
         self._files.append(SpoolFile(path, self.until, until - 1, *counted))
         self.until = until
 

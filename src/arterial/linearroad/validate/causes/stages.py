@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import polars as pl
 
@@ -13,9 +12,10 @@ from arterial.linearroad.semantics.profiles import Profile
 from arterial.linearroad.validate.causes.changes import ALERT_COLUMNS, KEY, NOTICE_COLUMNS, notice_changes, patched
 from arterial.linearroad.validate.causes.evidence import Search
 from arterial.linearroad.validate.expected.accounts import balance_steps, charges_of, discounted, last_notice_steps
+from arterial.linearroad.validate.expected.expected import REQUEST_COLUMNS
 from arterial.linearroad.validate.expected.history import with_tolls
 from arterial.linearroad.validate.judge import Judged
-from arterial.linearroad.validate.parcels import Parcel, unpack
+from arterial.linearroad.validate.parcels import Parcel, ints, unpack
 from arterial.linearroad.validate.plan import Plan
 from arterial.linearroad.validate.right import (
     right_alerts,
@@ -25,21 +25,16 @@ from arterial.linearroad.validate.right import (
     right_travels,
 )
 
-_REQUEST = ("time", "vid", "qid", "xway", "day", "sinit", "send", "dow", "tod")
 _STEP = ["number", "since", "until", "balance"]
 
 
-def _ints(*names: str) -> dict[str, Any]:
-    return dict.fromkeys(names, pl.Int64)
-
-
 _FLAG = pl.Boolean
-_CHANGED_NOTICES = {"alt": pl.Int64, **_ints(*NOTICE_COLUMNS), "told": _FLAG, "owed": _FLAG, "gone": _FLAG}
-_CHANGED_ALERTS = {"alt": pl.Int64, **_ints(*ALERT_COLUMNS), "gone": _FLAG}
-_CHANGED_CREDITS = _ints("alt", "vid", "time", "xway")
-_CHANGED_REQUESTS = _ints("alt", "number", *_REQUEST)
-_CHANGED_STEPS = {**_ints("alt", *_STEP), "charge": _FLAG}
-_CHANGED_TRAVELS = _ints("alt", *_REQUEST, "travel_time", "toll")
+_CHANGED_NOTICES = {"alt": pl.Int64, **ints(*NOTICE_COLUMNS), "told": _FLAG, "owed": _FLAG, "gone": _FLAG}
+_CHANGED_ALERTS = {"alt": pl.Int64, **ints(*ALERT_COLUMNS), "gone": _FLAG}
+_CHANGED_CREDITS = ints("alt", "vid", "time", "xway")
+_CHANGED_REQUESTS = ints("alt", "number", *REQUEST_COLUMNS)
+_CHANGED_STEPS = {**ints("alt", *_STEP), "charge": _FLAG}
+_CHANGED_TRAVELS = ints("alt", *REQUEST_COLUMNS, "travel_time", "toll")
 
 
 @dataclass(frozen=True)

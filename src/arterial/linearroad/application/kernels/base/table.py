@@ -19,7 +19,6 @@ from arterial.linearroad.application.kernels.base.hashing import bits_for, home
 from arterial.network.state import State
 
 PIECES = 64
-NOBODY = -1
 MOVED_AT_ONCE = 1 << 18  # slots of an outgrown index that one train moves at least
 
 
@@ -48,7 +47,7 @@ class Table:
         return cls._restored(state, dtypes, name)
 
     def find(self, keys: Array) -> Array:
-        """The rows of these keys, `NOBODY` where there is none."""
+        """The rows of these keys, -1 where there is none."""
         rows = np.empty(keys.size, np.int64)
         find_rows(keys, self._index, self._outgrown, self.keys, self.used, False, rows)
         return rows
@@ -152,7 +151,7 @@ class Table:
     gives=int64,
 )
 def find_rows(keys: Array, index: Array, outgrown: Array, dense: Array, used: int, insert: bool, rows: Array) -> int:
-    """Fill in the row of each key, or `NOBODY`; with `insert` make one instead. The number of rows then."""
+    """Fill in the row of each key, or -1; with `insert` make one instead. The number of rows then."""
     mask, old_mask = index.size - 1, outgrown.size - 1
     bits, old_bits = 0, 0
     while (1 << bits) < index.size:
