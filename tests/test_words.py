@@ -26,7 +26,7 @@ SOURCE = ROOT / "src" / "arterial"
 ROOMS = ("engine", "connectors", "storage", "network", "optimize")
 EVERYDAY = re.findall(
     r"\w+",
-    """application ahead bound clean compile cost crossing csv daemon damage decide drawn drop error failed failures
+    """application ahead bound chain clean compile cost crossing csv daemon damage decide drawn drop error failed failures
     file find finished folder format gateway hash hashing hdfs http in inprocess insert java json life local lock
     lower made memory names optimize packed packing parser partitions place postgres preloaded private process
     processor python read reader reading ready reorder rules s3 serial server session settings share show spark
