@@ -246,7 +246,10 @@ class _Parser(Numbers, Texts, Times):
             return Literal(part.this, Type.STRING)
         if part.this.isdigit():
             return self._integer(part.this)
-        return Literal(float(part.this), Type.FLOAT64)
+        try:
+            return Literal(float(part.this), Type.FLOAT64)
+        except ValueError:
+            raise self._error(f"{part.this} is not a number") from None
 
     def _integer(self, digits: str, sign: int = 1) -> Tree:
         # Python refuses to read thousands of digits, and 20 are too many already.

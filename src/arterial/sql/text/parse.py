@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError
+from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from arterial.network.expression.chains import longest_or
@@ -156,6 +156,8 @@ def _parse(rest: str, tokens: list[Token], text: str) -> exp.Select:
         parsed = sqlglot.parse(rest, read=Dialect)
     except ParseError as error:
         raise _readable(error, tokens, text) from None
+    except SqlglotError:  # a text in the query that sqlglot cuts into tokens once more
+        raise SqlError("this cannot be read as SQL", text, _end(text)) from None
     select = parsed[0]
     if not isinstance(select, exp.Select):
         raise SqlError(f"expected {FORM}", text, place_of(tokens[0]))
