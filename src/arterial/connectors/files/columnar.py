@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from arterial.connectors.files.far import opened
 from arterial.connectors.files.find import PARQUET, DataFile
+from arterial.connectors.files.pages import check_pages
 from arterial.errors import DataError
 from arterial.storage.remote import RemotePath
 
@@ -66,6 +67,8 @@ def read_rows(path: Path, kind: str, begin: int, count: int, columns: tuple[str,
                 found = far.read(begin, count, columns)
             _check_texts(path, text_bytes(found), found.height)
             return found
+        if kind == PARQUET and count:
+            check_pages(path, columns, begin, count)
         wanted, texts = _scan(path, kind).select(columns), 0
         at_once = _rows_at_once(path, kind, wanted, begin, count)
         pieces = []
@@ -162,6 +165,8 @@ def _readable(path: Path, kind: str) -> Iterator[None]:
     """Turn what Polars has to say about a damaged file into our words; some damage makes it panic."""
     try:
         yield
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: cannot be read as {kind}: a column's name is not UTF-8") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError) as trouble:
         said = (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
         raise DataError(f"{path}: cannot be read as {kind}: {said}") from None
