@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from arterial import Network, collect
 from arterial.connectors import csv as csv_blocks
 from arterial.connectors.files import blocks as blocks_module
-from arterial.connectors.files import columnar
 from arterial.connectors.files import intake as intake_module
+from arterial.connectors.files.columnar import reading as columnar
 from arterial.connectors.files.find import data_file
 from arterial.connectors.files.json_lines import read_objects
 from arterial.connectors.files.pieces import pieces_in

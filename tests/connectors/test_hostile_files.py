@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arterial.connectors.files import columnar
 from arterial.connectors.files.blocks import Place, Reading, read_blocks
+from arterial.connectors.files.columnar import reading as columnar
 from arterial.connectors.files.find import data_file
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.frames import frame_from

@@ -22,7 +22,7 @@ from arterial.connectors.csv import (
     record_blocks,
     split_records,
 )
-from arterial.connectors.files.columnar import BLOCK_ROWS, columns_of, read_rows, rows_in
+from arterial.connectors.files.columnar.reading import BLOCK_ROWS, columns_of, read_rows, rows_in
 from arterial.connectors.files.find import CSV, DataFile
 from arterial.connectors.files.json_lines import line_blocks, line_count, read_objects
 from arterial.connectors.frames import check_columns

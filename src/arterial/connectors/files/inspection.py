@@ -17,7 +17,7 @@ import polars as pl
 
 from arterial.connectors.csv import LONGEST_LINE, read_header, read_records, record_blocks
 from arterial.connectors.files.blocks import Place, Reading, read_blocks
-from arterial.connectors.files.columnar import columns_of, row_blocks
+from arterial.connectors.files.columnar.reading import columns_of, row_blocks
 from arterial.connectors.files.find import CSV, DataFile, find_files
 from arterial.connectors.files.json_lines import is_text, text_blocks
 from arterial.connectors.files.reader import instants

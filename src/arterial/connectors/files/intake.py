@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from arterial.connectors.files.columnar import columns_of, row_blocks
+from arterial.connectors.files.columnar.reading import columns_of, row_blocks
 from arterial.connectors.files.find import DataFile, find_files, folder_of
 from arterial.connectors.files.index import Index
 from arterial.connectors.files.pieces import (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from arterial.connectors.files.columnar import read_rows
+from arterial.connectors.files.columnar.reading import read_rows
 from arterial.connectors.files.find import ARROW
 from arterial.connectors.files.fingerprint import Fingerprint, what_changed
 from arterial.connectors.source import Part

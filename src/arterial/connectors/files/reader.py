@@ -11,10 +11,10 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.boxes.parts.reorder import split_late
-from arterial.connectors.files import columnar
 from arterial.connectors.files.ahead import ReadAhead
 from arterial.connectors.files.blocks import Block, Place, Reading, read_blocks
-from arterial.connectors.files.columnar import row_bytes, rows_in
+from arterial.connectors.files.columnar import reading as columnar
+from arterial.connectors.files.columnar.reading import row_bytes, rows_in
 from arterial.connectors.files.find import DataFile
 from arterial.connectors.files.fingerprint import Fingerprint, fingerprint, what_changed
 from arterial.connectors.rejects import Reject

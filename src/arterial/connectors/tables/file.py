@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from arterial.connectors.csv import Texts, printable, read_texts
-from arterial.connectors.files.columnar import columns_of, read_whole
+from arterial.connectors.files.columnar.reading import columns_of, read_whole
 from arterial.connectors.files.find import CSV, DataFile, data_file
 from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.frames import check_columns

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from arterial.connectors.csv import Texts, judged, read_texts
-from arterial.connectors.files.columnar import columns_of, read_whole
+from arterial.connectors.files.columnar.reading import columns_of, read_whole
 from arterial.connectors.files.find import CSV, PARQUET, data_file
 from arterial.connectors.files.inspection import keys_of
 from arterial.connectors.files.json_lines import read_all

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files: their columns, and some rows of some columns."""
+"""The columns of Parquet and Arrow files, and some of their rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from arterial.connectors.files.far import opened
+from arterial.connectors.files.columnar.damage import check_pages
+from arterial.connectors.files.columnar.far import opened
 from arterial.connectors.files.find import PARQUET, DataFile
-from arterial.connectors.files.pages import check_pages
 from arterial.errors import DataError
 from arterial.storage.remote import RemotePath
 
@@ -107,7 +107,7 @@ def _rows_at_once(path: Path, kind: str, wanted: pl.LazyFrame, begin: int, count
     if kind != PARQUET or not texts or not count:
         return max(1, count)
     # Imported here: it takes a while, and few files need it.
-    from arterial.connectors.files.texts import bytes_at_most
+    from arterial.connectors.files.columnar.texts import bytes_at_most
 
     most = most_bytes()
     size, longest = bytes_at_most(path, texts, begin, count, most)
