@@ -13,7 +13,7 @@ import pytest
 
 from arterial.connectors.files.blocks import Place, Reading, read_blocks
 from arterial.connectors.files.columnar import reading as columnar
-from arterial.connectors.files.find import data_file
+from arterial.connectors.files.find import PARQUET, data_file
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.frames import frame_from
 from arterial.connectors.rejects import Reject
@@ -98,7 +98,7 @@ def test_dates_of_no_year_are_set_aside(times: pa.Array, texts: list[str], tmp_p
 
 
 def test_a_zone_that_is_an_offset(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """As PyArrow writes it; Polars panics at it unless it is told not to look."""
+    """As PyArrow writes it; Polars panics at it unless that is switched off."""
     pq.write_table(pa.table({"time": pa.array([5], pa.timestamp("us", "+05:30")), "key": [1]}), tmp_path / "x.parquet")
     rows, rejects = _read(tmp_path / "x.parquet", TIMES)
     assert (pl.concat(rows).rows(), rejects) == ([(datetime.datetime(1970, 1, 1, 0, 0, 0, 5), 1)], [])
@@ -120,3 +120,22 @@ def test_two_columns_of_one_name(tmp_path: Path) -> None:
     pq.write_table(twice, tmp_path / "x.parquet")
     with pytest.raises(DataError, match=r"x\.parquet: .*'name'"):
         _read(tmp_path / "x.parquet", SCHEMA)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_a_page_that_claims_too_much_is_said(version: str, dictionary: bool, tmp_path: Path) -> None:
+    """Also of a column with a dot in its name, and whatever is written before the page."""
+    path = tmp_path / "pages.parquet"
+    rows = pa.table({"time": np.arange(3000), "a.b": np.arange(3000) % 7})
+    pq.write_table(rows, path, data_page_version=version, use_dictionary=dictionary, row_group_size=1000)
+    assert columnar.read_rows(path, PARQUET, 0, 3000, ("time", "a.b")).height == 3000
+    chunk = pq.read_metadata(path).row_group(1).column(1)
+    data = bytearray(path.read_bytes())
+    sizes = data.index(b"\x15", chunk.data_page_offset + 1)  # the second field of the header, then the third
+    data[sizes + 1] ^= 1  # the sign of a length
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(data)
+    assert columnar.read_rows(damaged, PARQUET, 0, 1000, ("time", "a.b")).height == 1000
+    with pytest.raises(DataError, match=r"damaged in row group 1, column 'a\.b'"):
+        columnar.read_rows(damaged, PARQUET, 0, 3000, ("time", "a.b"))

@@ -113,7 +113,7 @@ def _typed(value: Any, kind: Type, name: str) -> Any:
             return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
         if kind is Type.TIMESTAMP and isinstance(value, int):
             return instant_to_value(value, kind)
-        if isinstance(value, str) and kind.polars.is_integer():
+        if isinstance(value, str) and kind.is_integer:
             return int(value)
         return float(value) if kind is Type.FLOAT64 else value
     except (ValueError, TypeError, OverflowError) as mistake:

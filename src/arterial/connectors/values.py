@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from arterial.connectors.rejects import Reject
-from arterial.connectors.times import FORMATS, expected_number, parse_times, times_of_numbers, why_no_time, within_years
+from arterial.connectors.times import (
+    FORMATS,
+    expected_number,
+    parse_times,
+    times_of_numbers,
+    unit_of,
+    why_no_time,
+    within_years,
+)
 from arterial.errors import DataError
 from arterial.network.schema import Field, Schema, Type
 
@@ -29,7 +37,7 @@ class TimeOptions:
 
     unit: str | None = None
     timezone: str | None = None
-    recognised: Mapping[str, str | None] | None = None
+    recognised: Mapping[str, str] | None = None
     """The units that were recognised in a file, by column."""
 
     def unit_of(self, column: str) -> str | None:
@@ -48,6 +56,18 @@ class TimeOptions:
         if is_number(value):
             return f"{expected_number(unit)}; time_unit says otherwise" if unit and not self.unit else "timestamp"
         return why_no_time(str(value), self.timezone) or "timestamp"
+
+
+def recognised(rows: pl.DataFrame, schema: Schema, options: TimeOptions) -> TimeOptions:
+    """The options with the units of the numbers that stand in columns of timestamps; the first numbers decide."""
+    units = dict(options.recognised or {})
+    for column in schema:
+        known = column.type is not Type.TIMESTAMP or options.unit or column.name in units
+        values = rows[column.name]
+        values = values.cast(pl.String) if values.dtype in (pl.Categorical, pl.Enum) else values
+        if not known and (values.dtype == pl.String or values.dtype.is_numeric()) and (unit := unit_of(values)):
+            units[column.name] = unit
+    return replace(options, recognised=units)
 
 
 def is_number(value: object) -> bool:

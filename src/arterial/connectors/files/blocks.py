@@ -27,8 +27,8 @@ from arterial.connectors.files.find import CSV, DataFile
 from arterial.connectors.files.json_lines import line_blocks, line_count, read_objects
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import Reject
-from arterial.connectors.times import NAMES, unit_of
-from arterial.connectors.values import TimeOptions, from_columns, from_texts, wrong_values
+from arterial.connectors.times import NAMES
+from arterial.connectors.values import TimeOptions, from_columns, from_texts, recognised, wrong_values
 from arterial.errors import DataError, near
 from arterial.network.schema import Schema, Type
 
@@ -258,14 +258,10 @@ def _only_fitting(
 
 
 def _recognise(rows: pl.DataFrame, reading: Reading, units: dict[str, str]) -> TimeOptions:
-    """The options with the units of the numbers that stand in columns of timestamps; the first numbers decide."""
-    for column in reading.schema:
-        known = column.type is not Type.TIMESTAMP or reading.options.unit or column.name in units
-        values = rows[column.name]
-        values = values.cast(pl.String) if values.dtype in (pl.Categorical, pl.Enum) else values
-        if not known and (values.dtype == pl.String or values.dtype.is_numeric()) and (unit := unit_of(values)):
-            units[column.name] = unit
-    return replace(reading.options, recognised=dict(units))
+    """The options with the units that are known, and those that these rows show."""
+    options = recognised(rows, reading.schema, replace(reading.options, recognised=units))
+    units.update(options.recognised or {})
+    return options
 
 
 def check_names(where: str, names: tuple[str, ...], schema: Schema) -> None:

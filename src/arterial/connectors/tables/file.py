@@ -13,10 +13,9 @@ from arterial.connectors.files.find import CSV, DataFile, data_file
 from arterial.connectors.files.json_lines import read_all
 from arterial.connectors.frames import check_columns
 from arterial.connectors.tables.source import TableSource, check_key
-from arterial.connectors.times import unit_of
-from arterial.connectors.values import TimeOptions, from_columns, from_texts, wrong_values
+from arterial.connectors.values import TimeOptions, from_columns, from_texts, recognised, wrong_values
 from arterial.errors import DataError
-from arterial.network.schema import Schema, Type
+from arterial.network.schema import Schema
 from arterial.storage.remote import path_of
 
 
@@ -40,14 +39,14 @@ class FileTable(TableSource):
         file = data_file(path)
         if file.is_text:
             found = _texts_of(file, schema)
-            options = _recognised(found.rows, schema)
+            options = recognised(found.rows, schema, TimeOptions())
             rows = from_texts(found.rows, schema, options)
         else:
             columns = columns_of(file)
             check_columns(columns, schema, str(path), reads_times=True)
             values = read_whole(file, schema.names)
             found = Texts(values, range(1, values.height + 1))
-            options = _recognised(values, schema)
+            options = recognised(values, schema, TimeOptions())
             rows = from_columns(values, schema, options)
         what = "line" if file.is_text else "row"
         _check_values(path, found, rows, schema, what, options)
@@ -61,16 +60,6 @@ class FileTable(TableSource):
         except OSError:
             return None
         return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def _recognised(rows: pl.DataFrame, schema: Schema) -> TimeOptions:
-    """How numbers in columns of timestamps are read."""
-    units: dict[str, str | None] = {}
-    for column in schema:
-        values = rows[column.name]
-        if column.type is Type.TIMESTAMP and (values.dtype == pl.String or values.dtype.is_numeric()):
-            units[column.name] = unit_of(values)
-    return TimeOptions(recognised=units)
 
 
 def _check_values(

@@ -40,7 +40,7 @@ def check_pages(path: Path, columns: tuple[str, ...], begin: int, count: int) ->
 
 @lru_cache(maxsize=64)
 def _group_rows(path: Path, changed: int, length: int) -> tuple[int, ...]:
-    found = _metadata(path)
+    found = _metadata(path, changed, length)
     if found is None:
         return ()  # Polars has more to say about it
     return tuple(found.row_group(number).num_rows for number in range(found.num_row_groups))
@@ -48,20 +48,19 @@ def _group_rows(path: Path, changed: int, length: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def _check_group(path: Path, changed: int, length: int, number: int, columns: tuple[str, ...]) -> None:
-    found = _metadata(path)
-    assert found is not None, "its rows were counted"
-    group = found.row_group(number)
+    group = _metadata(path, changed, length).row_group(number)
     with path.open("rb") as file:
         for chunk in (group.column(place) for place in range(group.num_columns)):
-            if chunk.path_in_schema.partition(".")[0] in columns and not _can_be(file, chunk, length):
-                column = chunk.path_in_schema
+            column = chunk.path_in_schema  # of a nested one the name stands before a dot, which any may have in it
+            if (column in columns or column.partition(".")[0] in columns) and not _can_be(file, chunk, length):
                 raise DataError(
                     f"{path}: cannot be read as parquet: it is damaged in row group {number}, column {column!r}: a "
                     "page's header says what cannot be"
                 )
 
 
-def _metadata(path: Path) -> Any:
+@lru_cache(maxsize=8)
+def _metadata(path: Path, changed: int, length: int) -> Any:
     # Imported here: it takes a while, and only Parquet files need it.
     import pyarrow as pa
     import pyarrow.parquet as pq
