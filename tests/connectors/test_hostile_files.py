@@ -139,3 +139,15 @@ def test_a_page_that_claims_too_much_is_said(version: str, dictionary: bool, tmp
     assert columnar.read_rows(damaged, PARQUET, 0, 1000, ("time", "a.b")).height == 1000
     with pytest.raises(DataError, match=r"damaged in row group 1, column 'a\.b'"):
         columnar.read_rows(damaged, PARQUET, 0, 3000, ("time", "a.b"))
+
+
+@pytest.mark.parametrize("first", [b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"(\xb5/\xfd"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_line_that_begins_as_a_compressed_file_does(kind: str, first: bytes, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{kind}"
+    rest = b",7\na,1\n" if kind == "csv" else b'{"time": 7}\n{"time": 1, "name": "a"}\n'
+    path.write_bytes((b"name,time\n" if kind == "csv" else b"\n") + first + rest)
+    rows, rejects = _read(path, SCHEMA)
+    fits = kind == "csv" and first == b"x\x01"
+    assert pl.concat(rows)["time"].to_list() == ([7, 1] if fits else [1])
+    assert len(rejects) == (not fits)

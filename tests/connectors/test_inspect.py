@@ -181,3 +181,15 @@ def test_a_file_without_a_time_in_any_row(tmp_path: Path) -> None:
         tmp_path / "a.parquet"
     )
     assert "time: no row has one" in inspect_file(tmp_path / "a.parquet").lines()
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_names_that_no_column_may_have_are_left_out(kind: str, tmp_path: Path) -> None:
+    rows = pl.DataFrame({"time": [1, 2], "@kind": ["a", "b"]} | ({} if kind == "csv" else {"": [3, 4]}))
+    path = tmp_path / f"cars.{kind}"
+    {"csv": rows.write_csv, "jsonl": rows.write_ndjson, "parquet": rows.write_parquet}[kind](path)
+    found = inspect_file(path)
+    assert found.schema.names == ("time",)
+    assert found.rows == 2
+    assert all("as no column may be" in reason for reason in found.left_out.values())
+    assert len(found.left_out) == rows.width - 1

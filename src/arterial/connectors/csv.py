@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import polars as pl
@@ -128,6 +128,10 @@ def split_records(
     return found, rejects, used, passed
 
 
+COMPRESSED: Final = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"(\xb5/\xfd")
+"""How data begins that Polars would unpack before it reads it; here these are signs like all others."""
+
+
 def read_records(
     records: Records, header: Header, types: dict[str, pl.DataType], *, lossy: bool = False
 ) -> pl.DataFrame | None:
@@ -136,7 +140,7 @@ def read_records(
     if not len(records.starts):
         return pl.DataFrame(schema={name: schema[name] for name in types})
     try:
-        if not records.has_odd_quotes:
+        if not records.has_odd_quotes and not records.data.startswith(COMPRESSED):
             rows = pl.read_csv(
                 records.data,
                 has_header=False,

@@ -80,17 +80,17 @@ def is_number(value: object) -> bool:
 
 def from_texts(texts: pl.DataFrame, schema: Schema, options: TimeOptions) -> pl.DataFrame:
     """Columns of texts as the columns of a schema; columns that are of their type already stay."""
-    return pl.DataFrame([_from_texts(texts[column.name], column.type, options) for column in schema])
+    return pl.DataFrame({column.name: _from_texts(texts[column.name], column.type, options) for column in schema})
 
 
 def wrong_values(texts: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
     """Of each column which texts are not null, but no values."""
-    return pl.DataFrame([(texts[name].is_not_null() & values[name].is_null()).alias(name) for name in values.columns])
+    return pl.DataFrame({name: texts[name].is_not_null() & values[name].is_null() for name in values.columns})
 
 
 def from_columns(rows: pl.DataFrame, schema: Schema, options: TimeOptions) -> pl.DataFrame:
     """Typed columns, which `frames.check_columns` found to fit, as those of a schema; null where one is too large."""
-    return pl.DataFrame([_from_column(rows[column.name], column.type, options) for column in schema])
+    return pl.DataFrame({column.name: _from_column(rows[column.name], column.type, options) for column in schema})
 
 
 def _from_texts(texts: pl.Series, kind: Type, options: TimeOptions) -> pl.Series:

@@ -90,7 +90,7 @@ class Schema:
         if not schema.fields:
             raise NetworkError("a schema needs at least one column")
         for name in schema.names:
-            if not name or name.startswith("@"):
+            if not can_be_named(name):
                 raise NetworkError(f"a column cannot be named {name!r}; names are not empty and do not begin with @")
         return schema
 
@@ -124,6 +124,11 @@ class Schema:
 
 
 @lru_cache(maxsize=1024)
+def can_be_named(name: str) -> bool:
+    """Whether a column of a network may have this name."""
+    return bool(name) and not name.startswith("@")
+
+
 def _empty(fields: tuple[Field, ...]) -> pl.DataFrame:
     """Boxes without input give one with every train, and to make one costs as much as a small step."""
     return pl.DataFrame(schema=Schema(fields).polars())

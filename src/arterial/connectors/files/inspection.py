@@ -26,7 +26,7 @@ from arterial.connectors.times import FORMATS, NAMES, check_options, parse_times
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
 from arterial.network.duration import as_duration
-from arterial.network.schema import Field, Schema, Type
+from arterial.network.schema import Field, Schema, Type, can_be_named
 from arterial.network.train import BEGIN
 from arterial.storage.remote import path_of
 
@@ -134,6 +134,10 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
     file, *others = find_files(path_of(path), "inspect")
     schema = _schema_of_texts(file, time) if file.is_text else _schema_of_columns(file, time)
     columns = _nested_in(file) if file.is_text else {name: str(kind) for name, kind in columns_of(file).items()}
+    columns |= {name: f"named {name!r}, as no column may be" for name in schema.names if not can_be_named(name)}
+    schema = Schema(tuple(column for column in schema if can_be_named(column.name)))
+    if not schema.names:
+        raise DataError(f"{file.path}: has no column with a name that is not empty and does not begin with @")
     if time is not None and time in columns and time not in schema:
         raise DataError(
             f"{file.path}: the column {time!r} is {columns[time]} and cannot be the time; expected {FORMATS}"

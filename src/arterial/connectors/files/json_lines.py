@@ -96,6 +96,8 @@ def _read(lines: list[bytes], schema: dict[str, type[pl.String]]) -> pl.DataFram
     """All lines at once; None if one of them is not read as one row."""
     if not lines:
         return pl.DataFrame(schema=schema)
+    if not lines[0].lstrip().startswith(b"{"):  # Polars would unpack lines that begin as a compressed file does
+        return None
     try:
         rows = pl.read_ndjson(io.BytesIO(b"\n".join(lines)), schema=schema)
     except pl.exceptions.PolarsError:

@@ -151,7 +151,7 @@ def _typed(path: Path, texts: Texts, wishes: Wishes, table: bool, space: Space) 
         "y": _role(path, found.columns, wishes.y, Y_NAMES),
     }
     if time is None:
-        rows = pl.DataFrame([_column(found[name]) for name in found.columns])
+        rows = pl.DataFrame({name: _column(found[name]) for name in found.columns})
         fits, unfit = judged(texts, wrong_values(found, rows), lambda name, value: str(_schema_of(rows)[name]))
         return Input(TableEntry(_schema_of(rows)), rows.filter(fits), tuple(sorted([*texts.rejects, *unfit])))
     if wishes.rows:
