@@ -194,9 +194,14 @@ class Broker:
         """Run one of Kafka's own tools."""
         return self._run(name, *arguments)
 
+    def command(self, tool: str) -> list[str]:
+        """What starts one of Kafka's own tools."""
+        return [self._java, *_JAVA, "-cp", f"{JARS}/*", tool]
+
     def _run(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [self._java, *_JAVA, "-cp", f"{JARS}/*", name, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(
+            [*self.command(name), *arguments], capture_output=True, text=True, check=False, timeout=120
+        )
 
     @cached_property
     def _askers(self) -> list[Any]:

@@ -13,6 +13,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -40,8 +41,8 @@ def script_of(page: Path) -> str:
     return "\n".join(parts)
 
 
-def run_page(name: str, folder: Path) -> str:
-    """What its commands print."""
+def run_page(name: str, folder: Path, change: Callable[[str], str] = str) -> str:
+    """What its commands print; `change` adapts addresses and sizes."""
     ours = folder / "bin"
     ours.mkdir()
     for command, words in (("arterial", "-m arterial"), ("python", "")):
@@ -52,12 +53,12 @@ def run_page(name: str, folder: Path) -> str:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     done = subprocess.run(
-        ["sh", "-c", script_of(ROOT / "docs" / f"{name}.md").replace("8765", port)],
+        ["sh", "-c", change(script_of(ROOT / "docs" / f"{name}.md").replace("8765", port))],
         cwd=folder / "empty",
         env={**os.environ, "PATH": f"{ours}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

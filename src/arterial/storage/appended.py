@@ -18,7 +18,7 @@ from arterial.errors import RunError
 from arterial.storage.damage import damaged, read_json
 from arterial.storage.disk import sync
 from arterial.storage.fail_point import fail_point
-from arterial.storage.place import make_folder, put_in_place, remove
+from arterial.storage.place import make_folder, put_in_place, remove, remove_drafts
 from arterial.storage.remote_disk import disk_of
 
 JOURNAL, PART = "journal.json", ".part"
@@ -71,6 +71,7 @@ class AppendedFiles:
             for path in self.folder.glob("step-*"):  # of a task that was late: its step is in the files
                 if path.name[5:14].isdigit() and int(path.name[5:14]) <= self.step:
                     remove(path)
+            remove_drafts(self.folder)
         self._open = True
 
     def part(self, kind: str, step: int, slot: int) -> Path:

@@ -48,7 +48,7 @@ def second() -> Network:
 @function(reads=["value"], produces="int64")
 def slow(value: pl.Series) -> pl.Series:
     """Python code, a value at a time."""
-    return pl.Series([sum(range(each % 50 + 50)) for each in value.to_list()])
+    return pl.Series([sum(range(each % 50 + 1000)) for each in value.to_list()])
 
 
 def badly_drawn() -> Network:

@@ -131,14 +131,13 @@ def run(
         running = LinearRoadRun(options, network=_maker(network), spark=session)
         for note in running.notes:
             typer.echo(f"note: {note}", err=True)
-        done = sum(running.engine.status.tuples_in.values())
-        with Bar("running", total=running.input.events, unit="events", quiet=json_output, done=done) as bar:
+        with Bar("running", total=running.input.events, unit="events", quiet=json_output, done=running.events) as bar:
             while not running.wait(0.5):
-                bar.to(sum(running.engine.status.tuples_in.values()), running.engine.statistics.event_time)
+                bar.to(running.events, running.engine.statistics.event_time)
                 if asked:
                     running.stop()
                     break
-            bar.to(sum(running.engine.status.tuples_in.values()), running.engine.statistics.event_time)
+            bar.to(running.events, running.engine.statistics.event_time)
     if not running.ended:
         typer.echo(ending(running.engine.status, resumes=True), err=True)
         leave(running.engine.status, interrupted=signal.SIGINT in asked)

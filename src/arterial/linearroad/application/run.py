@@ -185,6 +185,11 @@ class LinearRoadRun(Application):
             told.append("taken up again from its checkpoint")
         return [*told, *self.input.notes, *self._run.notices]
 
+    @property
+    def events(self) -> int:
+        """How many reports and requests were read; the rows of tables do not count."""
+        return sum(self.engine.status.tuples_in[name] for name in ("reports", "requests"))
+
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it is over; whether it is. Raises what ended it or its input, if that was an error."""
         until = math.inf if seconds is None else time.monotonic() + seconds
@@ -291,6 +296,8 @@ def finished(options: RunOptions) -> Status | None:
 def _finished(out: Path) -> Status | None:
     """The status of a run whose figures are written; one that only came to the end of its input is taken up again."""
     status = read_status(out, RUN_FILE)
+    if status is not None and not (out / WORK).is_dir():
+        raise DataError(f"{out}: a run of another network is there; expected another folder")
     return status if status is not None and status.state == FINISHED else None
 
 

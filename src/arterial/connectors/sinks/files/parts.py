@@ -25,7 +25,7 @@ from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.duration import Duration
 from arterial.network.schema import Schema
-from arterial.storage.place import make_folder, put_in_place, refresh_listing, remove
+from arterial.storage.place import make_folder, put_in_place, refresh_listing, remove, remove_drafts
 from arterial.storage.remote import is_remote, path_of, readable
 
 FORMATS = ("parquet", "csv", "jsonl")
@@ -98,7 +98,8 @@ class FileSink(Sink):
                 remove_old(path_of(self.folder), seconds_of(self.keep, str(self.folder)), step)
 
     def finish(self) -> None:
-        """Merge the parts, if that is wanted."""
+        """Merge the parts, if that is wanted, and remove what killed tasks left."""
+        remove_drafts(path_of(self.folder))
         if self.merge:
             assert self.schema is not None
             self._until_listed()

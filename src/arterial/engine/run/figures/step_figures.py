@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from arterial.connectors.tables.source import first_instant
 from arterial.engine.plan.plan import Plan
 from arterial.figures.step import BoxFigures, OutputFigures, SlotFigures, SourceFigures, StepFigures
 from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.schema import Type
 from arterial.network.train import BEGIN, END
 
 Report = Mapping[str, Any]
@@ -107,13 +109,17 @@ def _slot(report: Report, boxes: Collection[str]) -> SlotFigures:
     )
 
 
+_NO_TIMES = (None, BEGIN, END, *map(first_instant, (Type.INT64, Type.TIMESTAMP)))
+"""How far a source is that has not begun or has ended, or is a table, whose rows hold from the beginning of time."""
+
+
 def _source(name: str, box: BoxFigures | None, reached: Report, unread: int | None) -> SourceFigures:
     through = reached.get("through", {}).get(name)
     return SourceFigures(
         (sum(box.tuples_out.values()) if box else 0) + (unread or 0),
         reached.get("waiting", {}).get(name),
         reached.get("waited", {}).get(name) or 0.0,
-        through if through is not None and BEGIN < through < END else None,
+        None if through in _NO_TIMES else through,
         reached.get("share", {}).get(name),
         unread,
     )
