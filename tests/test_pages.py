@@ -37,7 +37,7 @@ def beside_a_run(script: str) -> str:
 @pytest.mark.timeout(600)
 def test_the_page_on_attaching(tmp_path: Path) -> None:
     def smaller(script: str) -> str:
-        script = script.replace("--seconds 600", "--seconds 240 --density 0.05 --accidents 20")
+        script = script.replace("--seconds 600", "--seconds 240 --density 0.05")
         return beside_a_run(script.replace('--keep "1 hour" &', '--keep "1 hour" --speed 20 &'))
 
     out = run_page("runtime/attach", tmp_path, smaller)
