@@ -231,7 +231,7 @@ function Responses({ run }: { run: RunStore }) {
   return (
     <>
       <h3>Responses</h3>
-      <table className="table">
+      <table className="table" data-testid="responses">
         <thead><tr><th>output</th><th>p99</th><th>limit</th></tr></thead>
         <tbody>
           {outputs.map(([name, one]) => {
@@ -392,7 +392,7 @@ function Sheet({ city, scale, lav, chosen, query, choose, view, onFacts }: Sheet
         choose(slot === null ? null : city.fleet.ids[slot]!);
       }}
     >
-      <canvas /><canvas data-testid="vehicles" /><canvas />
+      <canvas /><canvas data-testid="vehicles" /><canvas data-testid="marks" />
       {error && <p className="notice error" role="alert">{error}</p>}
       <div className="zoomer">
         <button aria-label="Nearer" onClick={() => zoom(1.6, centre())}>+</button>

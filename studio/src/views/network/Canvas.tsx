@@ -29,6 +29,7 @@ import { Name } from "../../parts/Name";
 import type { ShownProps } from ".";
 import { argumentsInShort, costInWords, detailAt } from "./detail";
 import { arcWidth, pressureColour, wayFigures } from "./figures";
+import { Kept } from "./kept";
 
 interface BoxData extends Record<string, unknown> {
   title: string;
@@ -49,6 +50,7 @@ interface AreaData extends Record<string, unknown> {
   title: string;
   rate: number | null;
   pressure: number | null;
+  cost: number | null;
   onClose(): void;
 }
 interface WayData extends Record<string, unknown> {
@@ -88,6 +90,8 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
   };
   const window = moment?.window;
   const deep = useMemo(() => depths(laid), [laid]);
+  // New figures draw again only what they change: of 500 boxes, few look different from one step to the next.
+  const kept = useMemo(() => ({ nodes: new Kept<Node>(), edges: new Kept<Edge<WayData>>() }), [laid, open, go]);
   const nodes: Node[] = laid.shown.items
     .map((item): Node => {
       const placed = laid.layout.items[item.id] ?? { x: 0, y: 0, ...BOX };
@@ -106,20 +110,21 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
       };
       if (item.kind === "group" && item.open) {
         const name = item.id.slice("group:".length);
-        const data: AreaData = { title: name, rate: own.rate, pressure: own.pressure, onClose: () => setOpen(name, false) };
-        return { ...common, type: "area", data, focusable: false };
+        const data: AreaData = { title: name, ...own, onClose: () => setOpen(name, false) };
+        return kept.nodes.keep(item.id, seenOf(data), { ...common, type: "area", data, focusable: false });
       }
       const data =
         item.kind === "group"
           ? groupData(item.id.slice("group:".length), item.members, own)
           : boxData(facts.get(item.id)!, places.get(facts.get(item.id)!.superbox), own, state?.status?.window, chosenBox === item.id);
-      return { ...common, type: "box", data, ariaLabel: `${data.kind} ${data.title}` };
+      return kept.nodes.keep(item.id, seenOf(data), { ...common, type: "box", data, ariaLabel: `${data.kind} ${data.title}` });
     })
     // What stands in an area comes after it.
     .sort((a, b) => deep.get(a.id)! - deep.get(b.id)!);
   const edges: Edge<WayData>[] = laid.shown.ways.map((way) => {
     const own = wayFigures(way.arcs, window, state?.status);
-    return {
+    const chosen = chosenArc !== undefined && way.arcs.includes(chosenArc);
+    return kept.edges.keep(way.id, `${own.rate === null ? "" : count(own.rate)} ${own.mark} ${chosen}`, {
       id: way.id,
       source: way.begin,
       target: way.end,
@@ -132,13 +137,13 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
         width: arcWidth(own.rate),
         shuffles: way.shuffles,
         mark: own.mark,
-        chosen: chosenArc !== undefined && way.arcs.includes(chosenArc),
+        chosen,
         arcs: way.arcs,
         points: laid.layout.ways[way.id] ?? [],
         label: laid.layout.labels[way.id],
         onChoose: () => go({ arc: way.arcs[0]!, box: null }),
       },
-    };
+    });
   });
   // Where one looks stands in the address, by what is in the middle: it means the same in a window of another size.
   const { eye } = address.values;
@@ -214,6 +219,12 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
       <Legend network={network} live={window !== undefined} />
     </div>
   );
+}
+
+/** The figures of a box or group as they are shown; the rest of it stays as it is. */
+function seenOf(data: Sum & { note?: string | null; chosen?: boolean }): string {
+  const { rate, pressure, cost } = data;
+  return [rate === null ? "" : count(rate), pressure?.toFixed(2), cost === null ? "" : costInWords(cost), data.note, data.chosen].join(" ");
 }
 
 /** In how many areas each item stands. */
