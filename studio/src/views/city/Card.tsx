@@ -79,7 +79,7 @@ export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: 
         </p>
       )}
       {seen && trip && <p className="small" data-testid="trip">{tripInWords(trip)}</p>}
-      {seen && !road && <p className="mono">{city.layer.x} {seen.x.toPrecision(7)}, {city.layer.y} {seen.y.toPrecision(7)}</p>}
+      {seen && !road && <p className="mono">{city.layer.x} {Number(seen.x.toPrecision(7))}, {city.layer.y} {Number(seen.y.toPrecision(7))}</p>}
       {asked && (asked.holds.length > 0 || asked.follows.length > 0) && (
         <p className="small">
           {asked.follows.length > 0 && <>Followed by {asked.follows.slice(0, 8).map((name, place) => <span key={name}>{place ? ", " : ""}<button className="link" onClick={() => onQuery(name)}>{name}</button></span>)}. </>}
