@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 MINUTES = 300_000
 """So many milliseconds for what starts Spark, on a machine that does other things too."""
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 @contextmanager
