@@ -9,14 +9,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
 from arterial import attach
 from arterial.connectors.memory_source import MemorySource
-from arterial.connectors.pace import MAX, Pace
 from arterial.connectors.sinks.memory import MemorySink
-from arterial.drawing import Network
 from arterial.engine.run.application import SETTINGS_FILE
 from arterial.engine.run.local import run_locally
 from arterial.engine.run.settings import Settings
@@ -25,10 +24,6 @@ from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.data.event_files import write_city, write_events_parquet
 from arterial.linearroad.semantics.city import SEGMENT_FEET
 from arterial.linearroad.semantics.profiles import SPEC
-from arterial.moving.application.feed import EventFeed
-from arterial.moving.application.network import QueryOptions, moving_network
-from arterial.moving.application.prepare import OBJECTS, QUERIES, prepare
-from arterial.moving.queries.space import Space
 from arterial.network.train import END, Train
 from arterial.studio.app import make_app
 from arterial.studio.server import Studio
@@ -138,11 +133,14 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
         expect(page.get_by_test_id("city-size")).to_have_text("222")
         expect(page.get_by_test_id("accidents")).to_contain_text(f"Expressway 0 eastbound, segment {ACCIDENT}")
         assert inked(page) > 200, "the vehicles are not drawn"
+        rows = page.get_by_test_id("responses").locator("tbody tr")
+        expect(rows.filter(has_text="notices")).to_contain_text(re.compile("5.0 s|5 s"))  # the benchmark's limit
         page.get_by_label("Find a vehicle").fill("105")
         page.get_by_role("button", name="Find").click()
         card = page.get_by_test_id("card")
         expect(card).to_contain_text("60 mph")
         expect(card).to_contain_text("Alerted of an accident ahead")
+        expect(card.get_by_test_id("trip")).to_contain_text("This trip: since 0:00:00")
         card.get_by_role("button", name="Why was").first.click()
         expect(page.get_by_test_id("vehicle-why")).to_contain_text("rule")
         picture(page, "studio-city")
@@ -165,6 +163,33 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
         assert looked[0] in page.url
     finally:
         shown.stop()
+
+
+@pytest.mark.slow
+def test_a_screen_reader_finds_its_way_in_the_city(page: Page, city: Path) -> None:
+    shown = Studio(Run(city / "work" / "checkpoint")).start()
+    found = []
+    try:
+        for dark in ("light", "dark"):
+            page.emulate_media(color_scheme=dark)  # type: ignore[arg-type]
+            for width, height in ((1280, 800), (820, 1180)):
+                page.set_viewport_size({"width": width, "height": height})
+                page.goto("about:blank")
+                page.goto(f"{shown.address}#/city?vehicle=105")
+                expect(page.get_by_test_id("card")).to_contain_text("60 mph")
+                picture(page, f"city-{dark}-{width}")
+                said = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})
+                if said.violations_count:
+                    found.append(f"{dark} {width}\n{said.generate_report()}")
+        # By keyboard alone: nearer, along the road, and all of it again.
+        page.get_by_test_id("city").focus()
+        page.keyboard.press("+")
+        expect(page).to_have_url(re.compile("eye="))
+        page.keyboard.press("0")
+        expect(page).not_to_have_url(re.compile("eye="))
+    finally:
+        shown.stop()
+    assert not found, "\n\n".join(found)
 
 
 @pytest.mark.thorough
@@ -206,60 +231,6 @@ def test_a_hundred_thousand_vehicles(page: Page, tmp_path: Path) -> None:
         for _ in range(3):
             page.get_by_role("button", name="Nearer").click()
         assert inked(page) > 2000
-    finally:
-        shown.stop()
-
-
-@pytest.mark.thorough
-def test_any_stream_with_x_and_y_is_a_city_too(page: Page, tmp_path: Path) -> None:
-    net = Network("robots")
-    source = net.source("moves", {"time": int, "robot": int, "x": float, "y": float})
-    source.group_by("robot").connection_point("kept", "1 hour")
-    source.output("all")
-    rows = [(time, one, 10.0 * one + time, float(one * one)) for time in range(20) for one in range(30)]
-    moves = pl.DataFrame(rows, schema=["time", "robot", "x", "y"], orient="row")
-    trains = [Train(moves.filter(pl.col("time") == one), END if one == 19 else one) for one in range(20)]
-    run = run_locally(
-        net.value, {"moves": MemorySource(trains)}, {"all": MemorySink()}, tmp_path / "run", Settings(shards=2)
-    )
-    assert run.wait(60)
-    shown = Studio(Run(tmp_path / "run")).start()
-    try:
-        page.goto(f"{shown.address}#/city?vehicle=7")
-        expect(page.get_by_test_id("city-size")).to_have_text("30")
-        expect(page.get_by_test_id("card")).to_contain_text("x 89.00000, y 49.00000")
-        assert inked(page) > 200
-    finally:
-        shown.stop()
-
-
-@pytest.mark.thorough
-def test_moving_queries_follow_their_objects(page: Page, tmp_path: Path) -> None:
-    lines = ["0,movingrange,around,1,20,20", "0,movingknn,next,2,1", "0,range,fixed,0,0,300,300"]
-    lines += [f"{time},object,{one},{10 * one + time},{5 * one}" for time in range(60) for one in range(8)]
-    (tmp_path / "events.csv").write_text("\n".join(lines) + "\n")
-    ready = prepare(
-        tmp_path / "events.csv", tmp_path / "events", rejects=tmp_path / "no.csv", space=Space.PLANE, timeout=None
-    )
-    feeds = {name: EventFeed(ready, name, Pace(0, MAX, ready.ticks)) for name in (OBJECTS, QUERIES)}
-    network = moving_network(ready, QueryOptions(), "1 hour")
-    run = run_locally(network, feeds, {"updates": MemorySink()}, tmp_path / "run", Settings(shards=1))
-    assert run.wait(60)
-    shown = Studio(Run(tmp_path / "run")).start()
-    try:
-        page.goto(f"{shown.address}#/city?vehicle=1")
-        expect(page.get_by_test_id("city-size")).to_have_text("8")
-        expect(page.get_by_test_id("city-queries")).to_have_text("3")
-        expect(page.get_by_test_id("card")).to_contain_text("Followed by around, next")
-        page.get_by_test_id("card").get_by_role("button", name="around").click()
-        expect(page.get_by_test_id("changes")).to_contain_text("Query around is marked")
-        picture(page, "studio-moving")
-        # The card says what the run answered.
-        answers = attach(tmp_path / "run", "kept_updates").collect()["answer"]
-        held = answers.filter(object=1).group_by("query").agg(pl.col("sign").sum()).filter(sign=1)["query"].to_list()
-        assert held
-        for query in held:
-            expect(page.get_by_test_id("card")).to_contain_text(query)
     finally:
         shown.stop()
 

@@ -1,23 +1,31 @@
-"""A network of 500 boxes: what is not seen is not drawn, panning draws no box again, and the closer, the more."""
+"""A network of 500 boxes: what is not seen is not drawn, what stays is not drawn again, and the closer, the more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from playwright.sync_api import Page, expect
 
+from arterial.connectors.memory_source import MemorySource
+from arterial.connectors.sinks.memory import MemorySink
 from arterial.drawing import Network
+from arterial.engine.run.local import run_locally
+from arterial.engine.run.settings import Settings
 from arterial.network.network import NetworkValue
+from arterial.network.train import END, Train
 from arterial.studio.server import Studio
-from arterial.studio.subject import Drawn
+from arterial.studio.subject import Drawn, Run
 from tests.studio.conftest import picture
 
 pytestmark = pytest.mark.thorough
 
 BOXES = 500
 FRAMES = 40
+STEPS = 10
 
 
 def large() -> NetworkValue:
@@ -89,18 +97,53 @@ PAN = """frames => new Promise(done => {
 })"""
 
 
-def _pan(page: Page) -> dict[str, Any]:
-    """What a pan does, and its script time for each frame, which is reported and not asserted."""
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable")
+# Counts, until so many steps have passed, which boxes and arcs come, go, or change in any way.
+WATCH = """steps => new Promise(done => {
+    const step = () => Number(document.querySelector('[data-testid=step]').innerText.replaceAll(',', ''));
+    const found = {came: 0, changed: 0, steps: 0};
+    const watch = new MutationObserver(list => {
+        const changed = new Set();
+        for (const one of list) {
+            const target = one.target.nodeType === 1 ? one.target : one.target.parentElement;
+            if (target?.matches('.react-flow__nodes, .react-flow__edges') && one.type === 'childList') {
+                found.came += one.addedNodes.length;
+            }
+            const drawn = target?.closest('.react-flow__node, .react-flow__edge, .way-label');
+            if (drawn) changed.add(drawn);
+        }
+        found.changed += changed.size;
+    });
+    const all = {subtree: true, childList: true, attributes: true, characterData: true};
+    watch.observe(document.querySelector('.react-flow__viewport'), all);
+    const begun = step();
+    const look = () => {
+        found.steps = step() - begun;
+        if (found.steps < steps) return setTimeout(look, 50);
+        watch.disconnect();
+        done(found);
+    };
+    look();
+})"""
 
-    def script() -> float:
-        metrics = session.send("Performance.getMetrics")["metrics"]
+
+class Script:
+    """How much script a page runs, by its own clock."""
+
+    def __init__(self, page: Page) -> None:
+        self._session = page.context.new_cdp_session(page)
+        self._session.send("Performance.enable")
+
+    def seconds(self) -> float:
+        metrics = self._session.send("Performance.getMetrics")["metrics"]
         return float(next(one["value"] for one in metrics if one["name"] == "ScriptDuration"))
 
-    before = script()
+
+def _pan(page: Page) -> dict[str, Any]:
+    """What a pan does, and its script time for each frame, which is reported and not asserted."""
+    script = Script(page)
+    before = script.seconds()
     found: dict[str, Any] = page.evaluate(PAN, FRAMES)
-    found["ms"] = 1000 * (script() - before) / FRAMES
+    found["ms"] = 1000 * (script.seconds() - before) / FRAMES
     page.mouse.up()
     return found
 
@@ -123,6 +166,45 @@ def test_what_is_not_seen_is_not_drawn_and_panning_draws_no_box_again(page: Page
     print(f"far: {far['most']} of {BOXES} boxes drawn, {far['ms']:.1f} ms of script a frame")
     assert far["moved"]
     assert far["redrawn"] == 0, "panning draws boxes again"
+
+
+def test_live_figures_draw_only_what_they_change(page: Page, tmp_path: Path) -> None:
+    net = large()
+    # The same each second: figures come, and most of what is seen of them stays as it is.
+    trains = [Train(pl.DataFrame({"time": [one] * 40, "speed": range(40)}), one) for one in range(2000)]
+    trains[-1] = Train(trains[-1].tuples, END)
+    sinks = {name: MemorySink() for name in net.output_names}
+    settings = Settings(shards=1, interval=0.3, train_size=40)
+    run = run_locally(net, {"reports": MemorySource(trains)}, sinks, tmp_path / "run", settings)
+    shown = Studio(Run(tmp_path / "run")).start()
+    try:
+        page.goto(f"{shown.address}#/network?window=60")
+        expect(page.locator(".react-flow__node")).to_have_count(BOXES)
+        _until_step(page, 8)
+        script = Script(page)
+        for where, most in (("far", BOXES // 2), ("near", 200)):
+            if where == "near":
+                page.goto(f"{shown.address}#/network?window=60&eye=1500,1500,1")
+                expect(page.locator(".react-flow__node .near").first).to_be_visible()
+                page.wait_for_timeout(500)
+            before = script.seconds()
+            found = page.evaluate(WATCH, STEPS)
+            each = 1000 * (script.seconds() - before) / found["steps"]
+            changed = found["changed"] / found["steps"]
+            print(f"\n{where}: {each:.0f} ms of script a step, {changed:.0f} boxes and arcs changed a step")
+            assert found["came"] == 0, "new figures make boxes or arcs anew"
+            assert changed <= most, "new figures draw again what looks the same"
+        # Meanwhile it can be moved as if nothing ran.
+        assert _pan(page)["moved"]
+    finally:
+        shown.stop()
+        run.stop()
+
+
+def _until_step(page: Page, step: int) -> None:
+    page.wait_for_function(
+        "step => Number(document.querySelector('[data-testid=step]').innerText.replaceAll(',', '')) >= step", arg=step
+    )
 
 
 def test_the_closer_one_is_the_more_is_shown(page: Page, shown: Studio) -> None:

@@ -51,6 +51,10 @@ def test_the_network_appears_a_group_opens_and_rates_move(page: Page, studio: St
     rate = page.locator(".way-label").first
     assert float(rate.get_attribute("data-rate") or 0) > 0
     assert _fewest(page, ".react-flow__edge", 2.5) == page.locator(".react-flow__edge").count() > 6, "the arcs blink"
+    # Where the time of the last steps went; the window of the figures is chosen.
+    assert page.locator(".profile g").count() > 3
+    page.get_by_label("Length of the window").select_option("2")
+    expect(page).to_have_url(re.compile("window=2"))
     # The address brings it all back.
     again = page.url
     assert "open=roads" in again
@@ -82,6 +86,7 @@ def test_a_box_says_what_it_does(page: Page, studio: Studio) -> None:
     expect(said).to_contain_text("/s")
     expect(page.get_by_test_id("paper")).to_have_text("From the papers: Aurora §2.1, thesis §5.4.2")
     expect(page.get_by_test_id("state-size")).to_contain_text("B")  # bytes, or kB
+    expect(page.get_by_test_id("slots").locator("li")).to_have_count(2)  # how even its work is
     rows = "rows => rows.map(row => [...row.cells].map(cell => cell.innerText).join(' ').trim())"
     assert page.get_by_test_id("schema-in").locator("tr").evaluate_all(rows) == [
         "time int64 time", "vehicle int64 key", "road int64", "speed int64",
@@ -526,7 +531,7 @@ def test_a_screen_reader_finds_its_way_in_every_view(page: Page, studio: Studio,
             page.goto("about:blank")
             page.goto(address)
             expect(page.locator(there).first).to_be_visible()
-            picture(page, f"studio-{name}-{dark}")
+            picture(page, f"studio-{name}" if dark == "light" else f"studio-{name}-dark")
             said = axe.run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})
             if said.violations_count:
                 found.append(f"{dark} {address}\n{said.generate_report()}")

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { count, lastSteps, percentile, placeAt, seconds, utilityAt, windowOf, worst, type Step } from "./steps";
 import { joined } from "../run";
+import { pieces } from "../views/network/Profile";
 
 const step = (number: number, born: number): Step => ({
   step: number, version: 1, born, seconds: 0.5,
@@ -22,6 +23,10 @@ describe("a window of steps", () => {
     expect(window.arrivals).toEqual({ "fast.in": 20, "alerts.in": 8 });
     expect(window.stateBytes).toBe(150);
     expect(window.stateWritten).toBe(20);
+  });
+  it("shows where the time of a step went: the slowest slot of each level, and the rest", () => {
+    const both = { ...STEPS[0]!, slots: [...STEPS[0]!.slots, [0, 0, 0.05, {}, 0, 0, 0] as Step["slots"][number]] };
+    expect(pieces(both).map(({ level, seconds }) => [level, Math.round(100 * seconds)])).toEqual([[-1, 30], [0, 5], [null, 15]]);
   });
   it("is cut by time", () => {
     expect(placeAt(STEPS, 101.5)).toBe(2);

@@ -5,7 +5,7 @@ import { get, theLive } from "../../wire/api";
 import { rowsOf } from "../../wire/frames";
 import { milesAnHour, placeOf, type City } from "./feed";
 import type { Id, Sight } from "./fleet";
-import { clockText, directionName, type Quote } from "./road";
+import { clockText, directionName, tripOf, type Quote, type Trip } from "./road";
 
 interface Explained {
   balance: number;
@@ -38,6 +38,21 @@ export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: 
       },
     });
   }, [city, id, notices]);
+  const road = city.layer.kind === "road";
+  const [reports, setReports] = useState<{ time: number; seg: number }[]>([]);
+  useEffect(() => {
+    setReports([]);
+    if (!road || typeof id !== "number") return;
+    const asked = { place: city.layer.point, query: `SELECT time, seg FROM ${city.layer.point} WHERE vid = ${id}` };
+    return theLive().open("rows", asked, {
+      frame: (frame) => {
+        const rows = rowsOf(frame);
+        if (!rows) return;
+        const more = Array.from({ length: rows.height }, (_, row) => ({ time: Number(rows.value("time", row)), seg: Number(rows.value("seg", row)) }));
+        setReports((before) => [...before, ...more].sort((a, b) => a.time - b.time));
+      },
+    });
+  }, [city, id, road]);
   const ask = (time: number) => {
     setWhy({ time, said: null, error: null });
     get<Explained>(`vehicle/why?vid=${id}&time=${time}`).then(
@@ -47,7 +62,7 @@ export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: 
   };
   // At a moment of the past, what came later is not known yet.
   const quotes = city.at === null ? all : all.filter((one) => one.time <= city.at!);
-  const road = city.layer.kind === "road";
+  const trip = tripOf(city.at === null ? reports : reports.filter((one) => one.time <= city.at!));
   const place = seen && road ? placeOf(seen) : null;
   const alerted = typeof id === "number" ? city.alerts.get(id) : undefined;
   const latest = quotes[0];
@@ -63,7 +78,8 @@ export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: 
           <span className="small">Last report at {clockText(seen.time)}.</span>
         </p>
       )}
-      {seen && !road && <p className="mono">{city.layer.x} {seen.x.toPrecision(7)}, {city.layer.y} {seen.y.toPrecision(7)}</p>}
+      {seen && trip && <p className="small" data-testid="trip">{tripInWords(trip)}</p>}
+      {seen && !road && <p className="mono">{city.layer.x} {Number(seen.x.toPrecision(7))}, {city.layer.y} {Number(seen.y.toPrecision(7))}</p>}
       {asked && (asked.holds.length > 0 || asked.follows.length > 0) && (
         <p className="small">
           {asked.follows.length > 0 && <>Followed by {asked.follows.slice(0, 8).map((name, place) => <span key={name}>{place ? ", " : ""}<button className="link" onClick={() => onQuery(name)}>{name}</button></span>)}. </>}
@@ -105,4 +121,8 @@ export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: 
       )}
     </section>
   );
+}
+
+function tripInWords({ since, from, to, reports }: Trip): string {
+  return `This trip: since ${clockText(since)}, ${from === to ? `in segment ${from}` : `from segment ${from} to ${to}`}, ${reports} ${reports === 1 ? "report" : "reports"}.`;
 }

@@ -4,7 +4,7 @@ import { Clock } from "./clock";
 import { colourOf, LAV, TOLL, valuesOf } from "./colours";
 import { Fleet, MOVES, SILENT, STANDS, STRIDE } from "./fleet";
 import { layersOf, pointWith, secondsOf, throughOf } from "./layers";
-import { alertedSegments, clockText, laneY, Roads, SEGMENT, speedOf, STRIP } from "./road";
+import { alertedSegments, clockText, laneY, Roads, SEGMENT, speedOf, STRIP, tripOf } from "./road";
 
 const FAR = 3000;
 const seen = (x: number, vx: number, time: number, y = 0) => ({ x, y, vx, vy: 0, time });
@@ -137,6 +137,13 @@ describe("roads", () => {
     expect(alertedSegments(place)).toEqual([38, 42]);
     expect(alertedSegments({ ...place, direction: 1 })).toEqual([42, 46]);
     expect(alertedSegments({ ...place, seg: 1 })).toEqual([0, 1]);
+  });
+
+  it("know a vehicle's trip: its reports since the last long silence", () => {
+    const reports = [5, 35, 200, 230, 260].map((time, place) => ({ time, seg: 10 + place }));
+    expect(tripOf(reports)).toEqual({ since: 200, from: 12, to: 14, reports: 3 });
+    expect(tripOf(reports.slice(0, 1))).toEqual({ since: 5, from: 10, to: 10, reports: 1 });
+    expect(tripOf([])).toBeNull();
   });
 
   it("show seconds as a clock", () => {

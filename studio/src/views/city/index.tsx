@@ -118,13 +118,13 @@ function Shown({ network, subject, address, go, run, layers, layer }: ViewProps 
         )}
         <Find onFind={(id) => choose(id)} />
         {city && chosen && <Card key={chosen} city={city} id={idOf(city, chosen)} notices={points.notices} onQuery={(name) => go({ query: String(name) })} onClose={() => choose(null)} />}
-        {points.queries && <Changes facts={facts} go={go} chosen={address.values.query} find={choose} />}
+        {points.queries && <Changes facts={facts} go={go} chosen={address.values.query} find={choose} cached={cacheOf(movingBox(network)).step !== null} />}
         {layer.kind === "road" && (
           <>
             <h3>Segments by</h3>
             <div className="tabs" role="group" aria-label="Colour of segments">
-              <button aria-selected={lav} aria-pressed={lav} onClick={() => go({ colour: null })}>Speed</button>
-              <button aria-selected={!lav} aria-pressed={!lav} onClick={() => go({ colour: "toll" })}>Toll</button>
+              <button aria-pressed={lav} onClick={() => go({ colour: null })}>Speed</button>
+              <button aria-pressed={!lav} onClick={() => go({ colour: "toll" })}>Toll</button>
             </div>
             <Legend scale={scale} lav={lav} />
             <h3>Accidents</h3>
@@ -149,12 +149,12 @@ function Shown({ network, subject, address, go, run, layers, layer }: ViewProps 
 }
 
 /** What the run's moving queries say: the last changes of their answers, and how they are drawn. */
-function Changes({ facts, go, chosen, find }: { facts: Facts | null; go: ViewProps["go"]; chosen: string | undefined; find(id: Id): void }) {
+function Changes({ facts, go, chosen, find, cached }: { facts: Facts | null; go: ViewProps["go"]; chosen: string | undefined; find(id: Id): void; cached: boolean }) {
   return (
     <section data-testid="changes">
       <h3>Moving queries</h3>
       <div className="keys small">
-        <span>▭ range</span><span>⁕ nearest</span><span><b className="joins">+</b> joins</span><span><b className="leaves">−</b> leaves</span>
+        <span>▭ range</span><span>⁕ nearest</span>{cached && <span>┄ cache</span>}<span><b className="joins">+</b> joins</span><span><b className="leaves">−</b> leaves</span>
       </div>
       {chosen !== undefined && <p className="small">Query <b>{chosen}</b> is marked. <button className="link" onClick={() => go({ query: null })}>No longer</button></p>}
       <ul className="changes">
@@ -231,7 +231,7 @@ function Responses({ run }: { run: RunStore }) {
   return (
     <>
       <h3>Responses</h3>
-      <table className="table">
+      <table className="table" data-testid="responses">
         <thead><tr><th>output</th><th>p99</th><th>limit</th></tr></thead>
         <tbody>
           {outputs.map(([name, one]) => {
@@ -354,17 +354,20 @@ function Sheet({ city, scale, lav, chosen, query, choose, view, onFacts }: Sheet
       className="canvas sheet"
       ref={holder}
       data-testid="city"
-      role="img"
-      aria-label="The city from above"
+      role="group"
+      aria-label="The city from above: plus and minus go nearer and farther, arrows move, 0 shows all of it"
       tabIndex={0}
       onKeyDown={(event) => {
         if (!shown.current) return;
-        const step = holder.current!.clientWidth / 6 / shown.current.place.scaleX;
+        const { scaleX, scaleY } = shown.current.place;
+        const [step, up] = [holder.current!.clientWidth / 6 / scaleX, -holder.current!.clientHeight / 6 / scaleY];
         const [cx, cy] = centre();
         if (event.key === "+" || event.key === "=") zoom(1.5, [cx, cy]);
         else if (event.key === "-") zoom(1 / 1.5, [cx, cy]);
         else if (event.key === "ArrowLeft") view.current = { ...view.current, centre: [cx - step, cy] };
         else if (event.key === "ArrowRight") view.current = { ...view.current, centre: [cx + step, cy] };
+        else if (event.key === "ArrowUp") view.current = { ...view.current, centre: [cx, cy + up] };
+        else if (event.key === "ArrowDown") view.current = { ...view.current, centre: [cx, cy - up] };
         else if (event.key === "0") view.current = { centre: null, zoom: 1 };
       }}
       onPointerDown={(event) => {
@@ -392,7 +395,7 @@ function Sheet({ city, scale, lav, chosen, query, choose, view, onFacts }: Sheet
         choose(slot === null ? null : city.fleet.ids[slot]!);
       }}
     >
-      <canvas /><canvas data-testid="vehicles" /><canvas />
+      <canvas /><canvas data-testid="vehicles" /><canvas data-testid="marks" />
       {error && <p className="notice error" role="alert">{error}</p>}
       <div className="zoomer">
         <button aria-label="Nearer" onClick={() => zoom(1.6, centre())}>+</button>

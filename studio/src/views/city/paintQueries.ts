@@ -36,8 +36,9 @@ export function paintQueries(context: CanvasRenderingContext2D, city: City, now:
       if (shape.cache > 0) {
         context.globalAlpha = own ? 0.8 : 0.4;
         context.setLineDash([4, 4]);
-        const [mx, my] = [shape.cache * Math.abs(place.scaleX), shape.cache * Math.abs(place.scaleY)];
-        context.strokeRect(left - mx, top - my, wide + 2 * mx, high + 2 * my);
+        // It is measured northwards, where a degree is as long everywhere.
+        const margin = shape.cache * Math.abs(place.scaleY);
+        context.strokeRect(left - margin, top - margin, wide + 2 * margin, high + 2 * margin);
         context.setLineDash([]);
       }
     } else {

@@ -105,6 +105,25 @@ export class Roads {
   }
 }
 
+export interface Trip {
+  since: number;
+  from: number;
+  to: number;
+  reports: number;
+}
+
+/** A vehicle reports every 30 seconds of a trip; after a longer silence it is on another one. */
+const REPORT_SECONDS = 30;
+
+/** The last trip of a vehicle, by its reports in the order of their times; null if it has none. */
+export function tripOf(reports: readonly { time: number; seg: number }[]): Trip | null {
+  const last = reports[reports.length - 1];
+  if (!last) return null;
+  let first = reports.length - 1;
+  while (first > 0 && reports[first]!.time - reports[first - 1]!.time <= REPORT_SECONDS) first--;
+  return { since: reports[first]!.time, from: reports[first]!.seg, to: last.seg, reports: reports.length - first };
+}
+
 /** The segments in which drivers are alerted of an accident: its own, and those that lead to it. */
 export function alertedSegments({ direction, seg }: Segment): [first: number, last: number] {
   const back = ALERTED_SEGMENTS - 1;

@@ -3,6 +3,7 @@ import { Fragment } from "react";
 import type { Go } from "../../address";
 import type { ArcFacts, BoxFacts } from "../../wire/api";
 import type { ShownProps } from ".";
+import { costInWords } from "./detail";
 import { GraphPlot } from "./GraphPlot";
 import { lossesOf, useOverflow } from "./losses";
 import { OutputRows } from "./OutputRows";
@@ -34,7 +35,7 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
           {coming.length > 0 && box.outputs.length > 0 && (
             <>
               <div><dt>out for each in</dt><dd>{own.in ? rounded(own.out / own.in) : "–"}</dd></div>
-              <div><dt>a tuple costs</dt><dd>{own.in ? `${rounded((1e6 * own.seconds) / own.in)} µs` : "–"}</dd></div>
+              <div><dt>a tuple costs</dt><dd>{own.in ? costInWords(own.seconds / own.in) : "–"}</dd></div>
               <div><dt>of a step</dt><dd>{percent(own.pressure)}</dd></div>
               <div><dt>busiest slot</dt><dd>{own.skew ? `${own.skew.toFixed(2)}× mean` : "–"}</dd></div>
             </>

@@ -29,6 +29,7 @@ import { Name } from "../../parts/Name";
 import type { ShownProps } from ".";
 import { argumentsInShort, costInWords, detailAt } from "./detail";
 import { arcWidth, pressureColour, wayFigures } from "./figures";
+import { Kept } from "./kept";
 
 interface BoxData extends Record<string, unknown> {
   title: string;
@@ -49,6 +50,7 @@ interface AreaData extends Record<string, unknown> {
   title: string;
   rate: number | null;
   pressure: number | null;
+  cost: number | null;
   onClose(): void;
 }
 interface WayData extends Record<string, unknown> {
@@ -63,6 +65,8 @@ interface WayData extends Record<string, unknown> {
   onChoose(): void;
 }
 
+/** From so near on, arcs have their rates beside them. */
+const LABELS = 0.58;
 const NODE_TYPES = { box: memo(BoxNode), area: memo(AreaNode) };
 const EDGE_TYPES = { way: memo(WayEdge) };
 
@@ -88,6 +92,9 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
   };
   const window = moment?.window;
   const deep = useMemo(() => depths(laid), [laid]);
+  // New figures draw again only what they change, as far as it is seen: from afar, few of 500 boxes look different.
+  const far = !useStore((store) => store.transform[2] > LABELS);
+  const kept = useMemo(() => ({ nodes: new Kept<Node>(), edges: new Kept<Edge<WayData>>() }), [laid, open, go, far]);
   const nodes: Node[] = laid.shown.items
     .map((item): Node => {
       const placed = laid.layout.items[item.id] ?? { x: 0, y: 0, ...BOX };
@@ -106,20 +113,23 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
       };
       if (item.kind === "group" && item.open) {
         const name = item.id.slice("group:".length);
-        const data: AreaData = { title: name, rate: own.rate, pressure: own.pressure, onClose: () => setOpen(name, false) };
-        return { ...common, type: "area", data, focusable: false };
+        const data: AreaData = { title: name, ...own, onClose: () => setOpen(name, false) };
+        return kept.nodes.keep(item.id, seenOf(data, false), { ...common, type: "area", data, focusable: false });
       }
       const data =
         item.kind === "group"
           ? groupData(item.id.slice("group:".length), item.members, own)
           : boxData(facts.get(item.id)!, places.get(facts.get(item.id)!.superbox), own, state?.status?.window, chosenBox === item.id);
-      return { ...common, type: "box", data, ariaLabel: `${data.kind} ${data.title}` };
+      return kept.nodes.keep(item.id, seenOf(data, far), { ...common, type: "box", data, ariaLabel: `${data.kind} ${data.title}` });
     })
     // What stands in an area comes after it.
     .sort((a, b) => deep.get(a.id)! - deep.get(b.id)!);
   const edges: Edge<WayData>[] = laid.shown.ways.map((way) => {
     const own = wayFigures(way.arcs, window, state?.status);
-    return {
+    const chosen = chosenArc !== undefined && way.arcs.includes(chosenArc);
+    const width = arcWidth(own.rate);
+    const looks = [far ? (4 * width).toFixed() : own.rate === null ? "" : count(own.rate), own.mark, chosen].join(" ");
+    return kept.edges.keep(way.id, looks, {
       id: way.id,
       source: way.begin,
       target: way.end,
@@ -129,16 +139,16 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
       ariaLabel: way.arcs.join(", "),
       data: {
         rate: own.rate,
-        width: arcWidth(own.rate),
+        width,
         shuffles: way.shuffles,
         mark: own.mark,
-        chosen: chosenArc !== undefined && way.arcs.includes(chosenArc),
+        chosen,
         arcs: way.arcs,
         points: laid.layout.ways[way.id] ?? [],
         label: laid.layout.labels[way.id],
         onChoose: () => go({ arc: way.arcs[0]!, box: null }),
       },
-    };
+    });
   });
   // Where one looks stands in the address, by what is in the middle: it means the same in a window of another size.
   const { eye } = address.values;
@@ -216,6 +226,13 @@ function Drawing({ network, laid, open, address, go, moment, state }: ShownProps
   );
 }
 
+/** The figures of a box or group as they are shown; the rest of it stays as it is. */
+function seenOf(data: Sum & { note?: string | null; chosen?: boolean }, far: boolean): string {
+  const { rate, pressure, cost } = data;
+  if (far) return [pressure?.toFixed(2), data.chosen].join(" ");
+  return [rate === null ? "" : count(rate), pressure?.toFixed(2), cost === null ? "" : costInWords(cost), data.note, data.chosen].join(" ");
+}
+
 /** In how many areas each item stands. */
 function depths(laid: Laid): Map<string, number> {
   const within = new Map(laid.shown.items.map((item) => [item.id, item.within]));
@@ -282,7 +299,7 @@ function boxData(
 function BoxNode({ data }: NodeProps<Node<BoxData>>) {
   const detail = useStore((store) => detailAt(store.transform[2]));
   return (
-    <div className={`box ${detail} shape-${data.shape} level-${data.level % 6}${data.chosen ? " chosen" : ""}`} title={detail !== "far" ? data.place : `${data.title}: ${data.kind}${data.rate !== null ? `, ${count(data.rate)}/s` : ""}`}>
+    <div className={`box ${detail} shape-${data.shape} level-${data.level % 6}${data.chosen ? " chosen" : ""}`} title={detail !== "far" ? data.place : `${data.title}: ${data.kind}`}>
       <Handle type="target" position={Position.Left} />
       <div className="title"><Name text={data.title} /></div>
       {detail !== "far" && (
@@ -327,7 +344,7 @@ function WayEdge({ sourceX, sourceY, targetX, targetY, data }: EdgeProps<Edge<Wa
   const points = [{ x: sourceX, y: sourceY }, ...data!.points, { x: targetX, y: targetY }];
   const path = smooth(points);
   const { x, y } = data!.label ?? { x: (sourceX + targetX) / 2, y: (sourceY + targetY) / 2 };
-  const near = useStore((store) => store.transform[2] > 0.58);
+  const near = useStore((store) => store.transform[2] > LABELS);
   const flows = (data!.rate ?? 0) > 0;
   return (
     <>

@@ -1,0 +1,106 @@
+"""`make studio` and the end of `make demo`: each opens a page that shows what it says, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.studio.conftest import picture
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+MINUTES = 300_000
+"""So many milliseconds for what starts Spark, on a machine that does other things too."""
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
+
+@contextmanager
+def _started(command: list[str], folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A command that opens the studio, and the address that it prints."""
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        said = ""
+        while not (found := re.search(r"http://\S+", said)):
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+        yield process, found[0]
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def _below(pid: int) -> list[int]:
+    """The processes that a process has started, and those that these have."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            parent = re.search(r"^PPid:\t(\d+)$", status.read_text(), re.MULTILINE)
+        except OSError:
+            continue
+        if parent and int(parent[1]) == pid:
+            child = int(status.parent.name)
+            found += [child, *_below(child)]
+    return found
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_make_studio_shows_a_live_city_with_an_accident_and_ends_all_it_started(page: Page, tmp_path: Path) -> None:
+    begun, before = time.monotonic(), os.times()
+    command = [sys.executable, str(EXAMPLES / "studio.py"), "--no-browser", "--port", "0"]
+    with _started(command, tmp_path) as (process, address):
+        page.goto(address)
+        expect(page.get_by_test_id("accidents")).to_contain_text("Expressway 0 eastbound, segment 35", timeout=MINUTES)
+        seconds = time.monotonic() - begun
+        expect(page.get_by_test_id("state")).to_have_text("running")
+        shown = page.get_by_test_id("city-time").inner_text()
+        expect(page.get_by_test_id("city-time")).not_to_have_text(shown)  # it goes on
+        picture(page, "studio-live")
+        started = _below(process.pid)
+        assert len(started) > 3  # the run, its Java and its workers; the studio
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == 0
+        patience = time.monotonic() + 30
+        while left := [pid for pid in started if _alive(pid)]:
+            assert time.monotonic() < patience, left
+            time.sleep(0.1)
+    after = os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    print(f"\nmake studio: an accident on the page after {seconds:.0f} s; {spent:.0f} s of CPU in all")
+
+
+def test_the_command_that_the_demo_offers_opens_the_run_it_made(page: Page, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, EXAMPLES / "demo.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    offered = re.search(r"^ *The run in the browser: +(.+)$", done.stdout, re.MULTILINE)
+    assert offered is not None, done.stdout
+    with _started([*shlex.split(offered[1]), "--no-browser", "--port", "0"], tmp_path) as (process, address):
+        page.goto(address)
+        expect(page.get_by_test_id("state")).to_have_text("finished")
+        expect(page.get_by_test_id("city-size")).to_have_text(re.compile("[1-9][0-9],[0-9]{3}"))
+        picture(page, "studio-demo")
+        page.get_by_role("button", name="Network").click()
+        expect(page.get_by_test_id("ranked")).to_be_visible()
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
