@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from arterial.engine.run.figures.status import Status, read_status
 from arterial.errors import ArterialError
 from arterial.storage.place import make_folder, put_in_place
 from arterial.storage.remote import path_of
-from tests.stores import RunningStore, environment_of
+from tests.stores import RunningStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -70,34 +71,50 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "arterial", *arguments]
 
 
+@dataclass(frozen=True)
+class Driver:
+    """A run in a process group of its own, and the file with what it says."""
+
+    process: subprocess.Popen[bytes]
+    file: Path
+
+    def ends(self) -> int:
+        """Its exit code, when it is over."""
+        return self.process.wait(SECONDS)
+
+    @property
+    def said(self) -> str:
+        return self.file.read_text()
+
+    def send(self, number: int) -> None:
+        """Send a signal to the run, its Spark and its workers."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
+
+
 @contextmanager
-def started(tmp_path: Path, place: Path, *more: str, point: str = "") -> Iterator[subprocess.Popen[str]]:
-    """A run in a process group of its own; nothing of it is left in the end."""
+def started(tmp_path: Path, place: Path, *more: str, point: str = "") -> Iterator[Driver]:
+    """A run of which nothing is left in the end."""
     arguments = ["run", f"{tmp_path}/net.py:net", "--source", f"rows={place}/rows.csv", "--out", f"{place}/out"]
     arguments += ["--master", "local[2]", "--shards", "2", "--train-size", str(TRAIN), "--set-aside", *more]
-    environment = {**environment_of(RunningStore("")), "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     if point:
         environment["ARTERIAL_FAIL_POINT"] = point
-    process = subprocess.Popen(
-        command(*arguments), start_new_session=True, env=environment, stderr=subprocess.PIPE, text=True
-    )
+    file = tmp_path / f"said-{time.monotonic_ns()}.txt"
+    with file.open("wb") as to:
+        process = subprocess.Popen(command(*arguments), start_new_session=True, env=environment, stderr=to)
+    driver = Driver(process, file)
     try:
-        yield process
+        yield driver
     finally:
-        with_all(process, signal.SIGKILL)
-        process.communicate()
+        driver.send(signal.SIGKILL)
+        process.wait()
 
 
-def with_all(process: subprocess.Popen[str], number: int) -> None:
-    """Send a signal to a run, its Spark and its workers."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, number)
-
-
-def wait_for_step(process: subprocess.Popen[str], checkpoint: Path, step: int) -> None:
+def wait_for_step(driver: Driver, checkpoint: Path, step: int) -> None:
     until = time.monotonic() + SECONDS
     while (status := status_of(checkpoint)) is None or status.step < step:
-        assert process.poll() is None, process.communicate()[1]
+        assert driver.process.poll() is None, driver.said
         assert time.monotonic() < until, f"step {step} was not reached"
         time.sleep(0.1)
 
@@ -138,14 +155,14 @@ def test_a_run_is_killed_and_resumed(tmp_path: Path, place: Path, calm: dict[str
     with started(tmp_path, place) as run:
         wait_for_step(run, checkpoint, 2)
         assert "stored: running" in said_by("status", str(place / "out"))
-        with_all(run, signal.SIGKILL)
-        run.wait()
+        run.send(signal.SIGKILL)
+        run.ends()
     assert "ended without a word" in said_by("status", str(place / "out"))
     for point in ("state.chunks-written:2", "step.sinks-committed:2", "file.in-place:9"):
         with started(tmp_path, place, point=point) as run:
-            assert run.wait(SECONDS) == -signal.SIGKILL, run.communicate()[1]
+            assert run.ends() == -signal.SIGKILL, run.said
     with started(tmp_path, place) as run:
-        assert run.wait(SECONDS) == 0, run.communicate()[1]
+        assert run.ends() == 0, run.said
     assert results(place / "out", checkpoint) == calm
     assert "finished" in said_by("status", str(place / "out"))
 
@@ -155,9 +172,9 @@ def test_a_run_is_stopped_and_goes_on_with_other_shards(tmp_path: Path, place: P
     with started(tmp_path, place) as run:
         wait_for_step(run, checkpoint, 3)
         said_by("stop", str(place / "out"), "--wait", "300")
-        assert run.wait(SECONDS) == 3, run.communicate()[1]
+        assert run.ends() == 3, run.said
     with started(tmp_path, place, "--shards", "3") as run:
-        assert run.wait(SECONDS) == 0, run.communicate()[1]
+        assert run.ends() == 0, run.said
     assert results(place / "out", checkpoint) == calm
 
 
@@ -166,17 +183,17 @@ def test_a_second_driver(tmp_path: Path, place: Path, calm: dict[str, Any]) -> N
     checkpoint = place / "out" / "checkpoint"
     with started(tmp_path, place) as first:
         wait_for_step(first, checkpoint, 3)
-        with_all(first, signal.SIGSTOP)
+        first.send(signal.SIGSTOP)
         with started(tmp_path, place) as second:
-            assert second.wait(SECONDS) == 1
-            assert f"another run (process {first.pid}) uses the checkpoint" in second.communicate()[1]
+            assert second.ends() == 1, second.said
+            assert f"another run (process {first.process.pid}) uses the checkpoint" in second.said
         note = path_of(checkpoint / "arterial" / "lock")
         put_in_place(note, f"{' '.join(note.read_text().split()[:-1])} elsewhere\n")
         with started(tmp_path, place) as second:
-            assert second.wait(SECONDS) == 0, second.communicate()[1]
-        with_all(first, signal.SIGCONT)
-        assert first.wait(SECONDS) == 1
-        assert "has taken over the checkpoint" in first.communicate()[1]
+            assert second.ends() == 0, second.said
+        first.send(signal.SIGCONT)
+        assert first.ends() == 1, first.said
+        assert "has taken over the checkpoint" in first.said
     assert results(place / "out", checkpoint) == calm
 
 
