@@ -149,7 +149,7 @@ stores: $(VENV)/.hadoop/found ## Fetch what the tests of HDFS and S3 need
 $(VENV)/.hadoop/found: tools/hadoop/pom.xml $(STAMP)
 	@mkdir -p $(VENV)/.hadoop
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[stores]' || echo "==> Left out: moto's server and the client for HDFS"
-	@{ command -v mvn >/dev/null && command -v java >/dev/null && echo "==> Copying Hadoop for the tests (124 MB, once)" && \
+	@{ command -v mvn >/dev/null && command -v java >/dev/null && echo "==> Copying Hadoop for the tests (126 MB, once)" && \
 	   mvn -q -B -f tools/hadoop/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/.hadoop/jars >/dev/null 2>&1; } || \
 	  { rm -rf $(VENV)/.hadoop/jars; echo "==> Left out: the tests on HDFS, which need Java 17, Maven and its repository (apt-get install maven)"; }
 	@touch $@

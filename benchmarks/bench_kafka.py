@@ -1,4 +1,5 @@
-"""A topic of a real broker: from the topic to the rows of steps, against a bare loop of the same client.
+"""A topic of a real broker: from the topic to the rows of steps, against a bare loop of the same client and Kafka's own
+`kafka-consumer-perf-test`.
 
 ARTERIAL_BENCH_MESSAGES says how many messages are read.
 """
@@ -11,6 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -63,6 +65,7 @@ def _measure(broker: Broker, folder: Path) -> list[Figure]:
         json_seconds.append(_read(broker.uri(lines, "end=now"), folder / f"json{turn}"))
         arrow_seconds.append(_read(broker.uri(tables, "end=now&format=arrow"), folder / f"arrow{turn}"))
     ratio = sorted(b / j for b, j in zip(bare, json_seconds, strict=True))[1]
+    tool = _tool_rate(broker, lines)
     return [
         Figure(
             "Kafka, a bare loop of the client", MESSAGES / min(bare), "messages/s", remark=f"{PARTITIONS} partitions"
@@ -71,6 +74,8 @@ def _measure(broker: Broker, folder: Path) -> list[Figure]:
             "Kafka, JSON to rows of steps", MESSAGES / min(json_seconds), "tuples/s", remark="spooled, merged by time"
         ),
         Figure("Kafka, JSON against the bare loop", ratio, "of its speed", at_least=SHARE, remark="median of 3"),
+        Figure("Kafka, its own kafka-consumer-perf-test", tool, "messages/s", remark="Java; without its rebalance"),
+        Figure("Kafka, JSON against kafka-consumer-perf-test", MESSAGES / min(json_seconds) / tool, "of its speed"),
         Figure("Kafka, Arrow to rows of steps", MESSAGES / min(arrow_seconds), "tuples/s"),
         Figure("Kafka, a step of 1,000 tuples", _write(broker, frame, folder), "s", at_most=STEP_SECONDS),
     ]
@@ -92,6 +97,17 @@ def _count(broker: Broker, topic: str) -> float:
     return seconds
 
 
+def _tool_rate(broker: Broker, topic: str) -> float:
+    """Messages a second by Kafka's own tool, which only takes them too."""
+    said = broker.tool(
+        "org.apache.kafka.tools.ConsumerPerformance",
+        "--bootstrap-server", broker.server, "--topic", topic, "--messages", str(MESSAGES), "--timeout", "60000",
+    )  # fmt: skip
+    lines = [[word.strip() for word in line.split(",")] for line in said.stdout.splitlines() if "," in line]
+    names, values = next((one, two) for one, two in pairwise(lines) if "fetch.nMsg.sec" in one)
+    return float(values[names.index("fetch.nMsg.sec")])
+
+
 def _read(uri: str, folder: Path) -> float:
     """Seconds from the start of a source to the last row of its last step."""
     source = KafkaSource.from_text(uri).bind("in", SCHEMA, "time", folder)
@@ -105,7 +121,7 @@ def _read(uri: str, folder: Path) -> float:
         rows += sum(train.tuples.height for train in source.read_trains(Span(at, after), Part(0, 1)))
         at = after
     seconds = time.perf_counter() - began
-    assert rows == MESSAGES
+    assert rows == MESSAGES, (rows, source.notices)
     source.close(ended=True)
     shutil.rmtree(folder)
     return seconds

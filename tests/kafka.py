@@ -139,7 +139,9 @@ class Broker:
         """Send messages: bytes as they are, everything else as JSON."""
         from confluent_kafka import Producer
 
-        producer: Any = Producer({"bootstrap.servers": self.server, "queue.buffering.max.messages": 1_000_000})
+        # Idempotent: on a busy machine a batch that is sent again would otherwise come behind later ones.
+        settings = {"bootstrap.servers": self.server, "queue.buffering.max.messages": 1_000_000}
+        producer: Any = Producer({**settings, "enable.idempotence": True})
         where = {} if partition is None else {"partition": partition}
         for message in messages:
             value = message if isinstance(message, bytes | None) else json.dumps(message).encode()

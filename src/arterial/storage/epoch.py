@@ -28,11 +28,24 @@ def check_epoch(folder: Path, run: str) -> None:
     """Raise if another run has taken the checkpoint over."""
     owner = _read(folder / EPOCH_FILE)
     if owner["run"] != run:
-        raise RunError(
-            f"another run (process {owner['process']} on {owner['host']}) has taken over the checkpoint "
-            f"{folder.parent} from this one, which stops here; what it did since then does not count. Let the other go "
-            "on, or end it and start again with the same checkpoint."
-        )
+        raise _taken(folder, owner)
+
+
+def taken_over(folder: Path, run: str) -> RunError | None:
+    """What a run should say that ends because another has taken its checkpoint over; None if that cannot be seen."""
+    try:
+        owner = _read(folder / EPOCH_FILE)
+    except RunError:
+        return None
+    return _taken(folder, owner) if owner["run"] != run else None
+
+
+def _taken(folder: Path, owner: dict[str, object]) -> RunError:
+    return RunError(
+        f"another run (process {owner['process']} on {owner['host']}) has taken over the checkpoint {folder.parent} "
+        "from this one, which stops here; what it did since then does not count. Let the other go on, or end it and "
+        "start again with the same checkpoint."
+    )
 
 
 def _read(path: Path) -> dict[str, object]:

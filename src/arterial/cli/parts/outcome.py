@@ -119,7 +119,7 @@ class _Noted:
 
     def look(self) -> None:
         status = self._running.status
-        if status.state != self._state:
+        if status.state != self._state and not self._running.taken_over:
             self._state = status.state
             note_state(self._folder, status)
 

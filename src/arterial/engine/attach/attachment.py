@@ -25,6 +25,7 @@ from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.network import NetworkValue
 from arterial.network.train import BEGIN, END
+from arterial.storage.remote import path_of
 
 FIRST_TRAIN, GROWTH, TRAIN_SIZE = 20_000, 8, 2_000_000
 """About so many tuples of history at a time: few at first, so that the first rows come at once, then more."""
@@ -226,7 +227,7 @@ class Attachment:
     def _wait(self) -> None:
         """Wait for a new step; the answer is over if none can come."""
         for name, point in self.points.items():
-            if (Path(point.folder) / VIEW).exists():
+            if (path_of(point.folder) / VIEW).exists():
                 raise RunError(
                     f"source {name!r}: the run no longer keeps this view; attach again, and it is computed: the last "
                     "mark says how far the answer is, and --since begins after it"

@@ -56,6 +56,8 @@ class Run(ABC):
     def __init__(self) -> None:
         self._over = Event()
         self._error: ArterialError | None = None
+        self.taken_over = False
+        """Whether it ended because another run has its checkpoint; the files there are that one's to write."""
 
     @property
     @abstractmethod

@@ -46,6 +46,7 @@ from arterial.engine.spark.frames.frame_source import FrameSource
 from arterial.engine.spark.levels import add_levels
 from arterial.engine.spark.logs.offset_log import last_offsets
 from arterial.engine.spark.logs.spark_files import SparkFiles
+from arterial.engine.spark.logs.store_files import check_writer
 from arterial.engine.spark.packed_work import PackedWork
 from arterial.engine.spark.session import query_settings, spark_session
 from arterial.engine.spark.source import read_sources
@@ -58,7 +59,7 @@ from arterial.network.network import NetworkValue
 from arterial.network.train import Train
 from arterial.service.views import without
 from arterial.storage.disk import durably
-from arterial.storage.epoch import check_epoch
+from arterial.storage.epoch import check_epoch, taken_over
 from arterial.storage.fail_point import fail_point
 from arterial.storage.place import remove
 from arterial.storage.remote import is_remote, spark_name
@@ -68,6 +69,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["FOLDER", "Run", "Settings", "SparkRun", "run", "warm_up"]
+
+LOOK_SECONDS, LOOK_SECONDS_FAR = 0.05, 0.5
+"""How often a run looks for its end, and for what others ask of it; in a store each look is several requests."""
 
 
 def run(
@@ -97,6 +101,7 @@ def run(
         try:
             session = spark or spark_session(f"arterial {network.name}")
             check_workers(session, folder)
+            check_writer(session, folder.parent)
             process = getattr(getattr(session.sparkContext._gateway, "proc", None), "pid", None)
             known = take_up(lock, folder, process, durable=settings.durable)
             network = leave_views(network, folder.parent)
@@ -174,7 +179,7 @@ class SparkRun(Run):
         try:
             for source in work.sources.values():
                 source.start()
-            with query_settings(session, work.plan.shards):
+            with query_settings(session, work.plan.shards, self.checkpoint):
                 rows = self._rows(session, self._packed, settings)
                 writer = rows.writeStream.queryName(f"arterial {work.plan.network.name} {work.run[:8]}")
                 if settings.only_available:
@@ -379,8 +384,9 @@ class SparkRun(Run):
 
     def _watch(self) -> None:
         """Wait for the end of the query, or for the markers by which it says that it can be ended."""
+        look = LOOK_SECONDS_FAR if is_remote(self._folder) else LOOK_SECONDS
         try:
-            while not self._query.awaitTermination(0.05):  # type: ignore[arg-type]
+            while not self._query.awaitTermination(look):  # type: ignore[arg-type]
                 if any((self._folder / marker).exists() for marker in (ENDED, STOPPED)):
                     self._query.stop()
                     continue
@@ -392,6 +398,7 @@ class SparkRun(Run):
             if self._spark_files:
                 self._spark_files.sync_logs()
             if self._ended:
+                check_epoch(self._folder, self._work.run)  # it may be another run that came to its end
                 fail_point("end.reached")
                 self._settlement.settle()
                 for sink in self._sinks:
@@ -411,6 +418,13 @@ class SparkRun(Run):
             self._held.close()
             self._remove_temporary()
             self._over.set()
+
+    def _note_end(self) -> None:
+        """Write down how it came to its end, unless the checkpoint is another run's by now."""
+        if self._error is not None and (other := taken_over(self._folder, self._work.run)) is not None:
+            self._error, self.taken_over = other, True
+            self._figures.leave()
+        super()._note_end()
 
     def _clear_memory(self) -> None:
         if self._memory:

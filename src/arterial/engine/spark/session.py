@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arterial.engine.spark.cluster import ALL_ADDRESSES, LOOPBACK, Cluster, PythonName, wait_for_workers
+from arterial.engine.spark.logs.store_files import writer_for
 from arterial.engine.spark.start.archive import Archive
 from arterial.engine.spark.start.forks import start_forks
 from arterial.engine.spark.start.gateway import Gateway, spark_home
@@ -214,7 +215,7 @@ def _with_a_collector() -> dict[str, str]:
 
 
 @contextmanager
-def query_settings(session: SparkSession, shards: int) -> Iterator[None]:
+def query_settings(session: SparkSession, shards: int, checkpoint: Path) -> Iterator[None]:
     """Settings without which a query must not start, whoever made the session; afterwards they are as before.
 
     Format 2 of state checkpoints makes Spark's commit log name the attempt at a state version that counts (decision
@@ -223,6 +224,7 @@ def query_settings(session: SparkSession, shards: int) -> Iterator[None]:
     wanted = {
         "spark.sql.shuffle.partitions": str(shards),
         "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+        **writer_for(checkpoint),
     }
     before = {name: str(session.conf.get(name)) for name in wanted}
     try:

@@ -17,7 +17,7 @@ def read_indexes(session: SparkSession, spark: Path, levels: int) -> list[tuple[
     """For each slot that has state: the number of Spark's operator, the slot's key, and the index."""
     found = []
     try:
-        with query_settings(session, 1):  # without them Spark looks for files of other names
+        with query_settings(session, 1, spark):  # without them Spark looks for files of other names
             for operator in range(levels):
                 reader = session.read.format("statestore").option("operatorId", operator)
                 for row in reader.option("stateVarName", "index").load(spark_name(spark)).collect():

@@ -50,12 +50,19 @@ class StoreLock(io.StringIO):
     """A store has no locks. Who has the checkpoint is only noted there, and the epoch sees to it that one goes on."""
 
     def __init__(self, path: RemotePath) -> None:
-        super().__init__(path.read_text() if path.exists() else "")
+        self._noted = path.read_text() if path.exists() else ""
+        super().__init__(self._noted)
         self._path = path
 
     def flush(self) -> None:
         """Put the note in place."""
-        put_in_place(self._path, self.getvalue())
+        self._noted = self.getvalue()
+        put_in_place(self._path, self._noted)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether what was noted last is still there: another run may have taken over."""
+        return self._path.exists() and self._path.read_text() == self._noted
 
 
 def _open(path: Path) -> IO[str]:
@@ -79,9 +86,12 @@ def is_locked(path: Path) -> bool:
 
 
 def _take(lock: IO[str]) -> bool:
-    """Take it; who only looks whether it is taken (`arterial status`) holds it for an instant."""
+    """Take it; who only looks whether it is taken (`arterial status`) holds it for an instant.
+
+    Of a store it is known only whether a run of this machine has it; one on another is stopped by the epoch.
+    """
     if isinstance(lock, StoreLock):
-        return True
+        return not _at_work_here(_owner(lock))
     for attempt in range(_ATTEMPTS):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -107,6 +117,8 @@ def note_owner(lock: IO[str], spark: int | None, *, durable: bool = False) -> No
 def release(lock: IO[str]) -> None:
     """Give the lock back; the run came to its end by itself."""
     with suppress(OSError):  # a full disk, say
+        if isinstance(lock, StoreLock) and not lock.is_own:
+            return
         lock.seek(0)
         lock.truncate()
         lock.flush()
@@ -131,6 +143,13 @@ def cut_off(lock: IO[str]) -> bool | None:
 def _elsewhere(owner: list[str]) -> bool:
     """Whether the owner of a lock is a process of another machine."""
     return len(owner) > 4 and owner[4] != socket.gethostname()
+
+
+def _at_work_here(owner: list[str]) -> bool:
+    """Whether the owner of a lock is another process of this machine that lives, and so does its Spark."""
+    if len(owner) < 5 or _elsewhere(owner) or int(owner[0]) == os.getpid():
+        return False
+    return Path(f"/proc/{owner[0]}").exists() and _is_spark(int(owner[1]))
 
 
 def _owner(lock: IO[str]) -> list[str]:

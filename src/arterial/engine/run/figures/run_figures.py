@@ -127,6 +127,13 @@ class RunFigures:
                     "has not, or in another place; let them through first"
                 )
 
+    def leave(self) -> None:
+        """Write nothing more: the files are another run's."""
+        self._status.leave()
+        if self._steps:
+            self._steps.close()
+        self._steps = None
+
     def close(self) -> None:
         """Write no more steps, and let go of the watchers."""
         self.watchers.close()

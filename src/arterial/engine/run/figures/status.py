@@ -137,6 +137,10 @@ class StatusFile:
             over = state not in (RUNNING, PAUSED)
             self._change(state=state, error=error, finished=now() if over else None)
 
+    def leave(self) -> None:
+        """Write nothing more: the file is another run's."""
+        self._path = None
+
     def _change(self, **changes: Any) -> None:
         changed = replace(self.status, **changes)
         self._write(changed)
