@@ -40,6 +40,8 @@ YOURS = (
     "rooms.py",
     "fill.py",
     "watch.py",
+    "ask.py",
+    "more.py",
 )
 
 

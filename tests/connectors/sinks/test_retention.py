@@ -41,6 +41,17 @@ def test_a_run_keeps_what_it_should(tmp_path: Path) -> None:
     assert 0 < len(left) <= 20
 
 
+def test_what_killed_tasks_left_goes_at_the_end(tmp_path: Path) -> None:
+    net = art.Network("kept")
+    net.source("reports", SCHEMA).output("out")
+    draft = tmp_path / "out" / ".part-000000003-000.parquet.9fca844852a44104.draft"
+    draft.parent.mkdir()
+    draft.touch()
+    art.run(net, reports=in_file(tmp_path, 40), out=art.FileSink(tmp_path / "out"), local=True).wait()
+    assert not draft.exists()
+    assert list(draft.parent.glob("part-*"))
+
+
 def test_a_retention_that_cannot_be(tmp_path: Path) -> None:
     net = art.Network("kept")
     net.source("reports", SCHEMA).output("out")
