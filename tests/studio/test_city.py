@@ -143,7 +143,7 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
         expect(card.get_by_test_id("trip")).to_contain_text("This trip: since 0:00:00")
         card.get_by_role("button", name="Why was").first.click()
         expect(page.get_by_test_id("vehicle-why")).to_contain_text("rule")
-        picture(page, "studio-city")
+        picture(page, "city-why")
         # The slider goes back to when nobody knew of the accident; the address brings the vehicle back.
         assert "vehicle=105" in page.url
         page.get_by_label("Moment").focus()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
+import runpy
 import shlex
 import signal
 import subprocess
@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from arterial import attach
 from tests.studio.conftest import picture
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +68,7 @@ def _alive(pid: int) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_make_studio_shows_a_live_city_with_an_accident_and_ends_all_it_started(page: Page, tmp_path: Path) -> None:
-    begun, before = time.monotonic(), os.times()
+    begun = time.monotonic()
     command = [sys.executable, str(EXAMPLES / "studio.py"), "--no-browser", "--port", "0"]
     with _started(command, tmp_path) as (process, address):
         page.goto(address)
@@ -76,7 +77,14 @@ def test_make_studio_shows_a_live_city_with_an_accident_and_ends_all_it_started(
         expect(page.get_by_test_id("state")).to_have_text("running")
         shown = page.get_by_test_id("city-time").inner_text()
         expect(page.get_by_test_id("city-time")).not_to_have_text(shown)  # it goes on
-        picture(page, "studio-live")
+        # A driver who was quoted much, in the first three minutes: why?
+        notices = attach(tmp_path / "out" / "studio" / "answers", "kept_notices", up_to=179).collect()["answer"]
+        page.get_by_role("button", name="⚠ Expressway 0 eastbound, segment 35").click()
+        page.get_by_label("Find a vehicle").fill(str(notices.sort("toll", "time")["vid"][-1]))
+        page.get_by_role("button", name="Find", exact=True).click()
+        page.get_by_test_id("card").get_by_role("button", name="Why was").first.click()
+        expect(page.get_by_test_id("vehicle-why")).to_contain_text("rule", timeout=MINUTES)
+        picture(page, "studio-city")
         started = _below(process.pid)
         assert len(started) > 3  # the run, its Java and its workers; the studio
         process.send_signal(signal.SIGINT)
@@ -85,22 +93,22 @@ def test_make_studio_shows_a_live_city_with_an_accident_and_ends_all_it_started(
         while left := [pid for pid in started if _alive(pid)]:
             assert time.monotonic() < patience, left
             time.sleep(0.1)
-    after = os.times()
-    spent = after.children_user + after.children_system - before.children_user - before.children_system
-    print(f"\nmake studio: an accident on the page after {seconds:.0f} s; {spent:.0f} s of CPU in all")
+    print(f"\nmake studio: an accident on the page after {seconds:.0f} s")
 
 
 def test_the_command_that_the_demo_offers_opens_the_run_it_made(page: Page, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, EXAMPLES / "demo.py"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    offered = re.search(r"^ *The run in the browser: +(.+)$", done.stdout, re.MULTILINE)
-    assert offered is not None, done.stdout
-    with _started([*shlex.split(offered[1]), "--no-browser", "--port", "0"], tmp_path) as (process, address):
+    demo = runpy.run_path(str(EXAMPLES / "demo.py"))
+    for _, words in demo["STEPS"]:
+        made = words.split()[0]
+        if made in ("simulate", "history", "run"):  # the others only look; and a busy machine may be judged too slow
+            command = [sys.executable, "-m", "arterial", "linear-road", *shlex.split(words)]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+    offered = [*shlex.split(demo["studio"]()), "--no-browser", "--port", "0"]
+    with _started(offered, tmp_path) as (process, address):
         page.goto(address)
         expect(page.get_by_test_id("state")).to_have_text("finished")
-        expect(page.get_by_test_id("city-size")).to_have_text(re.compile("[1-9][0-9],[0-9]{3}"))
-        picture(page, "studio-demo")
-        page.get_by_role("button", name="Network").click()
+        expect(page.locator(".react-flow__node").first).to_be_visible()
         expect(page.get_by_test_id("ranked")).to_be_visible()
         process.send_signal(signal.SIGINT)
         process.wait(60)
