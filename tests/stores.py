@@ -27,7 +27,7 @@ from arterial.storage.remote import path_of
 JARS = Path(sys.prefix) / ".hadoop" / "jars"
 KEY = {"AWS_ACCESS_KEY_ID": "tester", "AWS_SECRET_ACCESS_KEY": "not-for-logs-4713", "AWS_REGION": "us-east-1"}
 _NOT_FOR_SPARK = ("hadoop-client", "netty-", "slf4j", "snappy", "junit", "mockito", "byte-buddy", "commons-")
-_SECONDS = 90.0
+_SECONDS = 300.0
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,6 @@ def put_in_place(path: Path, content: Content, *, mode: int = _USUAL) -> None:
     """Write a file, replacing what is there. If that fails, what is there stays."""
     if isinstance(path, RemotePath):
         path.store.put(path.key, as_bytes(content))
-        fail_point("file.in-place")
         return
     draft = _draft_of(path)
     try:

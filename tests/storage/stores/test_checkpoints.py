@@ -158,7 +158,7 @@ def test_a_run_is_killed_and_resumed(tmp_path: Path, place: Path, calm: dict[str
         run.send(signal.SIGKILL)
         run.ends()
     assert "ended without a word" in said_by("status", str(place / "out"))
-    for point in ("state.chunks-written:2", "step.sinks-committed:2", "file.in-place:9"):
+    for point in ("state.chunks-written:2", "step.sinks-committed:2", "task.delivered:5"):
         with started(tmp_path, place, point=point) as run:
             assert run.ends() == -signal.SIGKILL, run.said
     with started(tmp_path, place) as run:
