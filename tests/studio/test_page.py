@@ -559,6 +559,7 @@ def test_why_names_the_causes_of_a_row(page: Page, tmp_path: Path) -> None:
         expect(said).to_contain_text("the window from 0 through 59 of vehicle = 7, 1 tuple")
         expect(said).to_contain_text("reports: time 2 · vehicle 7 · speed 120 needed")
         expect(said).not_to_contain_text("speed 130")
+        said.evaluate("one => one.scrollIntoView({block: 'end'})")
         picture(page, "studio-why")
         _editor(page, "A row of alerts").fill("time > 0")
         page.get_by_role("button", name="Why?").click()

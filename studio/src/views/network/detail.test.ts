@@ -12,6 +12,6 @@ describe("the closer one is, the more is shown", () => {
     expect(argumentsInShort({ arguments: {} })).toBe("");
   });
   it("a cost has a unit", () => {
-    expect([2.3e-7, 4.56e-6, 1.234e-5, 0.0033].map(costInWords)).toEqual(["0.23 µs", "4.6 µs", "12 µs", "3.3 ms"]);
+    expect([2.3e-7, 4.56e-6, 1.234e-5, 0.0033, 0.137, 2.04].map(costInWords)).toEqual(["0.23 µs", "4.6 µs", "12 µs", "3.3 ms", "140 ms", "2 s"]);
   });
 });

@@ -23,6 +23,7 @@ export function argumentsInShort({ arguments: said }: Pick<BoxFacts, "arguments"
 /** What a tuple costs, in the unit that needs the fewest digits. */
 export function costInWords(seconds: number): string {
   const micros = 1e6 * seconds;
-  if (micros >= 1000) return `${(micros / 1000).toPrecision(2)} ms`;
+  if (micros >= 1e6) return `${Number(seconds.toPrecision(2))} s`;
+  if (micros >= 1000) return `${Number((micros / 1000).toPrecision(2))} ms`;
   return micros >= 10 ? `${Math.round(micros)} µs` : `${micros.toPrecision(2)} µs`;
 }
