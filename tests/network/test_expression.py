@@ -281,3 +281,18 @@ def test_a_long_list_is_computed(text: str, result: object) -> None:
 
 def test_leading_zeros_are_read() -> None:
     assert parse("0" * 5000 + "7", Schema.of({"x": "int64"})) == parse("7", Schema.of({"x": "int64"}))
+
+
+@pytest.mark.parametrize("word", ["load", "force", "set", "on", "copy", "update", "drop", "call", "Show"])
+def test_words_of_statements_are_columns(word: str) -> None:
+    schema = Schema.of({word: "int64"})
+    for text in (f"{word} >= 25", f"25 <= {word}", f"({word} + 1) * 2 > {word}"):
+        assert parse(text, schema).type is Type.BOOL
+
+
+@pytest.mark.parametrize("word", ["case", "from", "like", "map", "select"])
+def test_a_column_named_like_a_word_of_sql_is_quoted(word: str) -> None:
+    schema = Schema.of({word: "int64"})
+    with pytest.raises(NetworkError, match=f'in double quotes: "{word}"'):
+        parse(f"25 <= {word}", schema)
+    assert parse(f'25 <= "{word}"', schema).type is Type.BOOL

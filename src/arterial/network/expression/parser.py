@@ -77,14 +77,14 @@ def parse(text: str, schema: Schema, window: Type | None = None) -> Tree:
 @lru_cache(maxsize=4096)
 def _parse(text: str, schema: Schema, window: Type | None) -> Tree:
     try:
-        parsed = sqlglot.parse_one(text, read=Dialect)
+        parsed = sqlglot.parse_one(text, read=_Expression)
     except SqlglotError as error:
         reason = str(error).split("\n")[0].removesuffix(".")
         if missing := _MISSING.match(reason):
             kind = getattr(exp, missing[1], None)
             name = kind.sql_name().lower() if isinstance(kind, type) and issubclass(kind, exp.Func) else missing[1]
             reason = f"{name} needs more values"
-        raise NetworkError(f"cannot read the expression {shortened(text)}: {reason}") from None
+        raise NetworkError(f"cannot read the expression {shortened(text)}: {reason}{_hint(text, schema)}") from None
     if _levels(parsed) > MOST_LEVELS:
         raise _too_deep(text)
     tree = _Parser(text, schema, window).tree(parsed)
@@ -97,6 +97,13 @@ def _parse(text: str, schema: Schema, window: Type | None) -> Tree:
             f"expected at most {MOST_PARTS:,}; divide it over several boxes, or read a long list from a relation"
         )
     return tree
+
+
+def _hint(text: str, schema: Schema) -> str:
+    """What to do about a column that is named like a word of SQL."""
+    words = {word for word in re.findall(r'(?<!")\b\w+\b(?!")', text) if word.upper() in _Expression.Tokenizer.KEYWORDS}
+    named = sorted(words & set(schema.names))
+    return f"; write a column named like a word of SQL in double quotes: {quoted(named[0])}" if named else ""
 
 
 def _levels(parsed: Any) -> int:
@@ -152,6 +159,23 @@ class Dialect(DuckDB):
             "INT32": TokenType.INT,
             "INT64": TokenType.BIGINT,
             "FLOAT64": TokenType.DOUBLE,
+        }
+
+
+_OF_STATEMENTS = (
+    "ALTER ANALYZE ATTACH BEGIN CACHE CALL COMMENT COMMIT CONNECT COPY CREATE CROSS DELETE DESC DESCRIBE DETACH "
+    "DISCONNECT DROP EXECUTE EXPLAIN FETCH FOR FORCE GRANT INNER INSERT INSTALL INTO KILL LATERAL LOAD LOCALTIME "
+    "LOCALTIMESTAMP MERGE ON ONLY OPTIMIZE OUTER PIVOT POSITIONAL PRAGMA PREPARE QUALIFY RENAME RESET RETURNING "
+    "REVOKE ROLLBACK SET SHOW SUMMARIZE TABLESAMPLE TRUNCATE UNCACHE UNPIVOT UPDATE USE USING VACUUM"
+)
+
+
+class _Expression(Dialect):
+    """Words that mean something in statements only are columns."""
+
+    class Tokenizer(Dialect.Tokenizer):
+        KEYWORDS = {  # noqa: RUF012
+            word: kind for word, kind in Dialect.Tokenizer.KEYWORDS.items() if word not in _OF_STATEMENTS.split()
         }
 
 
