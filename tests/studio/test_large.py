@@ -168,6 +168,7 @@ def test_what_is_not_seen_is_not_drawn_and_panning_draws_no_box_again(page: Page
     assert far["redrawn"] == 0, "panning draws boxes again"
 
 
+@pytest.mark.slow
 def test_live_figures_draw_only_what_they_change(page: Page, tmp_path: Path) -> None:
     net = large()
     # The same each second: figures come, and most of what is seen of them stays as it is.
