@@ -88,3 +88,10 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     # A studio that a test has stopped is looked for again; a mistake of the user's is answered with a 400.
     expected = ("ERR_CONNECTION_REFUSED", "status of 400")
     assert [error for error in errors if not any(words in error for words in expected)] == []
+
+
+def until_step(page: Page, step: int) -> None:
+    """Wait until the page shows this step of the run, or a later one."""
+    page.wait_for_function(
+        "step => Number(document.querySelector('[data-testid=step]').innerText.replaceAll(',', '')) >= step", arg=step
+    )

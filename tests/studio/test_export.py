@@ -23,6 +23,7 @@ from arterial.network.train import END, Train
 from arterial.studio.app import make_app
 from arterial.studio.server import Studio
 from arterial.studio.subject import Drawn, Run
+from tests.studio.conftest import until_step
 
 ARC = "notes.out → told.in"
 ROWS: list[dict[str, Any]] = [
@@ -72,7 +73,7 @@ def test_a_monitor_is_held_and_saved_as_csv_and_parquet(page: Page, tmp_path: Pa
         expect(rows.nth(len(ROWS))).to_be_visible()
         page.get_by_role("button", name="Hold the table").click()
         seen, step = rows.count(), run.status.step
-        _until_step(page, step + 5)
+        until_step(page, step + 5)
         assert rows.count() == seen, "a held table stands still; the run goes on"
         with page.expect_download() as saved:
             page.get_by_role("button", name="CSV").click()
@@ -92,12 +93,6 @@ def test_a_monitor_is_held_and_saved_as_csv_and_parquet(page: Page, tmp_path: Pa
     finally:
         shown.stop()
         run.stop()
-
-
-def _until_step(page: Page, step: int) -> None:
-    page.wait_for_function(
-        "step => Number(document.querySelector('[data-testid=step]').innerText.replaceAll(',', '')) >= step", arg=step
-    )
 
 
 def _read(kind: pl.DataType, cell: str) -> Any:

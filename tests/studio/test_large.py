@@ -19,7 +19,7 @@ from arterial.network.network import NetworkValue
 from arterial.network.train import END, Train
 from arterial.studio.server import Studio
 from arterial.studio.subject import Drawn, Run
-from tests.studio.conftest import picture
+from tests.studio.conftest import picture, until_step
 
 pytestmark = pytest.mark.thorough
 
@@ -181,7 +181,7 @@ def test_live_figures_draw_only_what_they_change(page: Page, tmp_path: Path) -> 
     try:
         page.goto(f"{shown.address}#/network?window=60")
         expect(page.locator(".react-flow__node")).to_have_count(BOXES)
-        _until_step(page, 8)
+        until_step(page, 8)
         script = Script(page)
         for where, most in (("far", BOXES // 2), ("near", 200)):
             if where == "near":
@@ -193,19 +193,13 @@ def test_live_figures_draw_only_what_they_change(page: Page, tmp_path: Path) -> 
             each = 1000 * (script.seconds() - before) / found["steps"]
             changed = found["changed"] / found["steps"]
             print(f"\n{where}: {each:.0f} ms of script a step, {changed:.0f} boxes and arcs changed a step")
-            assert found["came"] == 0, "new figures make boxes or arcs anew"
+            assert found["came"] == 0, "new figures make new boxes or arcs"
             assert changed <= most, "new figures draw again what looks the same"
         # Meanwhile it can be moved as if nothing ran.
         assert _pan(page)["moved"]
     finally:
         shown.stop()
         run.stop()
-
-
-def _until_step(page: Page, step: int) -> None:
-    page.wait_for_function(
-        "step => Number(document.querySelector('[data-testid=step]').innerText.replaceAll(',', '')) >= step", arg=step
-    )
 
 
 def test_the_closer_one_is_the_more_is_shown(page: Page, shown: Studio) -> None:

@@ -34,16 +34,13 @@ pytestmark = pytest.mark.thorough
 
 def test_any_stream_with_x_and_y_is_a_city_too(page: Page, tmp_path: Path) -> None:
     net = Network("robots")
-    source = net.source("moves", {"time": int, "robot": int, "x": float, "y": float})
+    source = net.source("seen", {"time": int, "robot": int, "x": float, "y": float})
     source.group_by("robot").connection_point("kept", "1 hour")
     source.output("all")
     rows = [(time, one, 10.0 * one + time, float(one * one)) for time in range(20) for one in range(30)]
     moves = pl.DataFrame(rows, schema=["time", "robot", "x", "y"], orient="row")
     trains = [Train(moves.filter(pl.col("time") == one), END if one == 19 else one) for one in range(20)]
-    run = run_locally(
-        net.value, {"moves": MemorySource(trains)}, {"all": MemorySink()}, tmp_path / "run", Settings(shards=2)
-    )
-    assert run.wait(60)
+    _run(net, trains, tmp_path / "run")
     with _shown(tmp_path / "run") as shown:
         page.goto(f"{shown.address}#/city?vehicle=7")
         expect(page.get_by_test_id("city-size")).to_have_text("30")
@@ -63,10 +60,7 @@ def test_a_stream_with_longitude_latitude_and_dates_is_one_too(page: Page, tmp_p
         rows = [(time, f"ship {one}", 10 + one / 10, 60 + one / 10 + second / 1000) for one in range(11)]
         seen = pl.DataFrame(rows, schema=["time", "name", "lon", "lat"], orient="row")
         trains.append(Train(seen, END if second == 19 else (time - datetime(1970, 1, 1)) // timedelta(microseconds=1)))
-    run = run_locally(
-        net.value, {"seen": MemorySource(trains)}, {"all": MemorySink()}, tmp_path / "run", Settings(shards=2)
-    )
-    assert run.wait(60)
+    _run(net, trains, tmp_path / "run")
     with _shown(tmp_path / "run") as shown:
         page.goto(f"{shown.address}#/city?vehicle=ship%203")
         expect(page.get_by_test_id("city-size")).to_have_text("11")
@@ -148,6 +142,13 @@ def test_queries_in_degrees_go_with_their_objects_and_their_changes_flash(
         for colour in ("--accent", "--bad"):  # nothing is marked: only flashes are so coloured
             _until(page, lambda colour=colour: painted(page, "marks", colour)["number"] > 20)
         picture(page, "moving-degrees")
+
+
+def _run(net: Network, trains: list[Train], folder: Path) -> None:
+    """Let a network read all that was seen."""
+    settings = Settings(shards=2)
+    run = run_locally(net.value, {"seen": MemorySource(trains)}, {"all": MemorySink()}, folder, settings)
+    assert run.wait(60)
 
 
 def _middle(page: Page) -> float:

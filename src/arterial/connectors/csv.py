@@ -128,7 +128,7 @@ def split_records(
     return found, rejects, used, passed
 
 
-COMPRESSED: Final = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"(\xb5/\xfd")
+_COMPRESSED: Final = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"(\xb5/\xfd")
 """How data begins that Polars would unpack before it reads it; here these are signs like all others."""
 
 
@@ -140,7 +140,7 @@ def read_records(
     if not len(records.starts):
         return pl.DataFrame(schema={name: schema[name] for name in types})
     try:
-        if not records.has_odd_quotes and not records.data.startswith(COMPRESSED):
+        if not records.has_odd_quotes and not records.data.startswith(_COMPRESSED):
             rows = pl.read_csv(
                 records.data,
                 has_header=False,

@@ -162,12 +162,13 @@ class Dialect(DuckDB):
         }
 
 
-_OF_STATEMENTS = (
+_STATEMENTS = (
     "ALTER ANALYZE ATTACH BEGIN CACHE CALL COMMENT COMMIT CONNECT COPY CREATE CROSS DELETE DESC DESCRIBE DETACH "
     "DISCONNECT DROP EXECUTE EXPLAIN FETCH FOR FORCE GRANT INNER INSERT INSTALL INTO KILL LATERAL LOAD LOCALTIME "
     "LOCALTIMESTAMP MERGE ON ONLY OPTIMIZE OUTER PIVOT POSITIONAL PRAGMA PREPARE QUALIFY RENAME RESET RETURNING "
     "REVOKE ROLLBACK SET SHOW SUMMARIZE TABLESAMPLE TRUNCATE UNCACHE UNPIVOT UPDATE USE USING VACUUM"
 )
+_OF_STATEMENTS = frozenset(_STATEMENTS.split())
 
 
 class _Expression(Dialect):
@@ -175,7 +176,7 @@ class _Expression(Dialect):
 
     class Tokenizer(Dialect.Tokenizer):
         KEYWORDS = {  # noqa: RUF012
-            word: kind for word, kind in Dialect.Tokenizer.KEYWORDS.items() if word not in _OF_STATEMENTS.split()
+            word: kind for word, kind in Dialect.Tokenizer.KEYWORDS.items() if word not in _OF_STATEMENTS
         }
 
 
