@@ -256,7 +256,9 @@ RUN_ELSEWHERE = {
     "docs/kafka.md": "tests/test_pages.py (slow)",
     "docs/linear-road/boxes.md": "tests/test_pages.py (slow)",
     "docs/linear-road/judge.md": "tests/linearroad/rate/test_judge_page.py",
+    "docs/linear-road/rate.md": "tests/test_pages.py (slow)",
     "docs/live.md": "tests/test_pages.py (slow)",
+    "docs/moving/experiments.md": "tests/test_pages.py (slow)",
     "docs/operations.md": "tests/test_how_to.py (slow)",
     "docs/runtime/attach.md": "tests/test_pages.py (slow)",
     "docs/runtime/replace.md": "tests/test_pages.py (slow)",
@@ -271,9 +273,7 @@ RUN_ELSEWHERE = {
 }
 ONLY_PARSED = {
     "docs/cluster.md": "needs several hosts; tests/cluster runs such commands on hosts of its own",
-    "docs/linear-road/rate.md": "takes ten minutes of real time for each trial; tests/linearroad/rate has a short one",
     "docs/peers.md": "takes hours; tests/peers judges each peer on a short city",
-    "docs/moving/experiments.md": "takes an hour; tests/moving runs its parts",
 }
 
 

@@ -214,3 +214,22 @@ def test_the_page_on_linear_road_from_boxes(tmp_path: Path) -> None:
         return script.replace("--seconds 600", "--seconds 120 --density 0.05").replace("examples/", f"{ROOT}/examples/")
 
     assert "The run passes" in run_page("linear-road/boxes", tmp_path, smaller)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_page_on_rating(tmp_path: Path) -> None:
+    def smaller(script: str) -> str:
+        script = script.replace("--seconds 600", "--seconds 60 --density 0.05")
+        script = script.replace("--start 16", "--start 1 --highest 1")
+        return re.sub(r"^arterial .*my-system.*$", "", script, flags=re.MULTILINE)  # test_judge_page.py has systems
+
+    assert "L-rating" in run_page("linear-road/rate", tmp_path, smaller)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_page_on_experiments(tmp_path: Path) -> None:
+    run_page("moving/experiments", tmp_path, lambda script: script.replace("--out build", "--quick --out build"))
+    assert list((tmp_path / "empty" / "build" / "moving").iterdir())
