@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -171,3 +173,15 @@ def test_times_with_dates(tmp_path: Path) -> None:
     assert art.attach(tmp_path / "c", "kept", since=since).collect()["answer"].height == 3
     with pytest.raises(ArterialError, match="expected a date and time"):
         art.attach(tmp_path / "c", "kept", since="noon")
+
+
+def test_all_threads_of_the_command_step_back() -> None:
+    """A process has threads before the query begins, Polars' among them, and they do most of its work."""
+    program = (
+        "import os, threading; from arterial.cli.runtime.attach import _step_back\n"
+        "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+        "_step_back(10); print(*(os.getpriority(os.PRIO_PROCESS, int(task)) for task in os.listdir('/proc/self/task')))"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert len(said) >= 2
+    assert set(map(int, said)) == {10}

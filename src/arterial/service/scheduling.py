@@ -51,9 +51,11 @@ def train_length(load: Load, window: Window, shed: Mapping[str, Drop] | None = N
     limit = min((good_zone(output.delay) for output in outputs_of(load.network)), default=math.inf)
     in_time = max(0.0, limit / 2 - load.fixed) / per_tuple
     busy = per_tuple * arriving
-    if busy < 1:
-        needed = min(efficient, SPARE * arriving * load.fixed / (1 - busy))
-    else:  # no length suffices, so the graph decides, unless most of a step were then its fixed cost
+    if arriving and busy < 1:
+        # A train is short by itself. A limit would only hold back what a pause of the machine leaves, for many steps.
+        return max(in_time, SPARE * arriving * load.fixed / (1 - busy), 1.0)
+    needed = 0.0
+    if busy >= 1:  # no length suffices, so the graph decides, unless most of a step were then its fixed cost
         needed = min(efficient, max(in_time, load.fixed * WORTH / (1 - WORTH) / per_tuple))
     # A long queue, and a file that is read as fast as can be, is worked off in trains as long as the graphs allow.
     efficient = max(efficient, sum(source.waiting or 0 for source in window.steps[-1].sources.values()))

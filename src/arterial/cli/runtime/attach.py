@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from arterial.sql.inputs.reading import Input
 
 _NETWORK = re.compile(r"[\w./\\-]+(\.py)?(:\w+)?")
-LOWEST, SOON = 19, 2.0
-"""By how much the process steps back behind the run's once the first rows are out, or after so many seconds: whoever
-asks gets a first answer at once, also on a machine with nothing to spare."""
+LOW, LOWEST, SOON = 10, 19, 2.0
+"""How far the process steps back behind the run's when it begins, and once the first rows are out or after so many
+seconds: whoever asks gets a first answer also on a machine with nothing to spare."""
 
 
 def attach(
@@ -67,8 +67,8 @@ def attach(
 
     Rows are lines of CSV; a line '# complete through T token …' says that all rows up to time T were printed, and
     --resume with that token goes on exactly there. A resumed answer begins with '# resumes after T': drop what you have
-    after that mark. The query runs in this process, at the lowest priority once its first rows are out; the run is not
-    touched.
+    after that mark. The query runs in this process, at a low priority, at the lowest once its first rows are out; the run
+    is not touched.
 
     Exit codes: 0 complete, 1 failed, 3 the run has stopped (resume with the token), 130 detached by Ctrl-C.
 
@@ -80,6 +80,7 @@ def attach(
     from arterial.engine.run.figures.status import find_checkpoint
     from arterial.sql.attach import Options, attach_to, resume_from
 
+    _step_back(LOW)
     began, ahead = time.monotonic(), True
     asked = query_from(query)
     options = Options(since, up_to, object, _tables(tables), follow, skip_lost, resume, token)
@@ -126,9 +127,12 @@ def _tables(given: list[str]) -> dict[str, Input]:
     return found
 
 
-def _step_back(by: int) -> None:
-    with suppress(OSError):
-        os.nice(by)
+def _step_back(to: int) -> None:
+    """Every thread of the process: on Linux each has a priority of its own, and most of a query's work is Polars'."""
+    threads = os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else ["0"]
+    for thread in threads:
+        with suppress(OSError):  # it has ended, or is further back already
+            os.setpriority(os.PRIO_PROCESS, int(thread), to)
 
 
 def _detach_on_signals(attachment: Attachment) -> list[int]:
