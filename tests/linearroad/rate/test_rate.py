@@ -13,8 +13,10 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from arterial.cli.main import app
+from arterial.errors import ArterialError
 from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.rate.rate import write_half
+from tests.kafka import Broker
 
 pytestmark = pytest.mark.spark
 
@@ -84,3 +86,32 @@ def test_another_system_is_rated_through_an_adapter(city: Path, tmp_path: Path) 
     assert told["rating"] == 0.5, json.dumps(told["trials"][0], indent=1)[:3000]
     broken = arterial("rate", "--data", city, "--out", tmp_path / "broken", *words[:-2], "false {output}", "--json")
     assert json.loads(broken.stdout)["rating"] == 0, broken.stderr
+
+
+@pytest.mark.slow
+def test_a_rating_through_a_topic(kafka: Broker, city: Path, tmp_path: Path) -> None:
+    """Of Arterial, and of another system that is told the topic."""
+    words = ("--mode", "official", "--start", 0.5, "--highest", 0.5, "--through", kafka.uri("lr"), "--json")
+    done = arterial("rate", "--data", city, "--out", tmp_path / "ours", *words)
+    said = json.loads(done.stdout)
+    assert said["rating"] == 0.5, done.stderr
+    assert said["settings"]["system"] == "arterial through Kafka"
+    adapter = tmp_path / "adapter.py"
+    adapter.write_text(ADAPTER.replace('"-"', "sys.argv[2]"))
+    system = f"{shlex.quote(sys.executable)} {shlex.quote(str(adapter))} {{output}} {{topic}}"
+    done = arterial("rate", "--data", city, "--out", tmp_path / "theirs", *words, "--system", system)
+    assert json.loads(done.stdout)["rating"] == 0.5, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--through", "tcp://127.0.0.1:1"), "expected kafka://HOST:PORT/TOPIC"),
+        (("--through", "kafka://127.0.0.1:1/t", "--from", "10"), "without --from"),
+        (("--through", "kafka://127.0.0.1:1/t", "--tolls", "history"), "leave out --tolls"),
+    ],
+)
+def test_what_cannot_go_through_a_topic(city: Path, tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    command = ["linear-road", "rate", "--data", str(city), "--out", str(tmp_path), *words]
+    with pytest.raises(ArterialError, match=said):
+        CliRunner().invoke(app, command, catch_exceptions=False)

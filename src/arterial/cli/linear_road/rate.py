@@ -30,6 +30,12 @@ def rate(
         "driver's start, from which Emit counts, {vids_apart} and {xways_apart} how far the ids of two replicas are "
         "apart, {tolls} a folder with tolls.csv and tolls.parquet (docs/linear-road/judge.md).",
     ),
+    through: str | None = typer.Option(
+        None,
+        help="Let the driver deliver by kafka://HOST:PORT/TOPIC, all of the data in real time, to a new topic of "
+        "such a name for each trial; another system has its address in the place of {topic}.",
+        show_default="files for Arterial, a pipe for another system",
+    ),
     json_output: bool = typer.Option(False, "--json", help="Print the rating as JSON."),
 ) -> None:
     """Find the largest L at which a run passes the validator, trial after trial; an interrupted rating continues.
@@ -54,7 +60,15 @@ def rate(
         raise ArterialError(
             "another system gets all of the data in real time: leave out --from, and use --mode official"
         )
-    first = 0 if mode == "official" or system else max(0, end - 120) if begin is None else begin
+    if through is not None and (begin or not through.startswith("kafka://")):
+        raise ArterialError(
+            "--through: expected kafka://HOST:PORT/TOPIC, without --from: all of the data goes through the topic"
+        )
+    if through is not None and system is None and (tolls or segments):
+        raise ArterialError(
+            "--through: leave out --tolls and --segments: who reads a topic is not told which vehicles are replicas"
+        )
+    first = 0 if mode == "official" or system or through else max(0, end - 120) if begin is None else begin
     plan = Plan(
         opened.folder.absolute(),
         (out / "half").absolute(),
@@ -67,7 +81,8 @@ def rate(
         profile,
         dialect,
         None if system is None else command_of(system),
-        system or "arterial",
+        (system or "arterial") + (" through Kafka" if through else ""),
+        through,
     )
     told = find_rating(plan, mode=mode, start=start, highest=highest, tell=_tell)
     page = out / "rating.html"

@@ -70,6 +70,12 @@ def run(
         "--tolls and --segments are then the files of its relations of these names.",
         show_default="ours",
     ),
+    start_file: Path | None = typer.Option(
+        None,
+        help="Live input: the file in which its sender says when second 0 was due (drive --start-file): the clock of "
+        "Emit.",
+        show_default="the first line is due when it comes",
+    ),
     force: bool = typer.Option(False, "--force", help="Remove what an earlier run left in the output folder."),
     json_output: bool = typer.Option(False, "--json", help="Print the figures of the run as JSON."),
     metrics: str | None = METRICS,
@@ -117,6 +123,7 @@ def run(
         durable,
         Watch(metrics, log, log_format, log_level, lineage),
         network,
+        start_file,
     )
     if (status := finished(options)) is not None:
         if json_output:

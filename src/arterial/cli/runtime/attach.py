@@ -67,8 +67,8 @@ def attach(
 
     Rows are lines of CSV; a line '# complete through T token …' says that all rows up to time T were printed, and
     --resume with that token goes on exactly there. A resumed answer begins with '# resumes after T': drop what you have
-    after that mark. The query runs in this process, at a low priority, at the lowest once its first rows are out; the run
-    is not touched.
+    after that mark. The query runs in this process, at a low priority, and at the lowest once its first rows are out;
+    the run is not touched.
 
     Exit codes: 0 complete, 1 failed, 3 the run has stopped (resume with the token), 130 detached by Ctrl-C.
 
@@ -129,10 +129,10 @@ def _tables(given: list[str]) -> dict[str, Input]:
 
 def _step_back(to: int) -> None:
     """Every thread of the process: on Linux each has a priority of its own, and most of a query's work is Polars'."""
-    threads = os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else ["0"]
-    for thread in threads:
+    tasks = Path("/proc/self/task")
+    for thread in [int(task.name) for task in tasks.iterdir()] if tasks.is_dir() else [0]:
         with suppress(OSError):  # it has ended, or is further back already
-            os.setpriority(os.PRIO_PROCESS, int(thread), to)
+            os.setpriority(os.PRIO_PROCESS, thread, to)
 
 
 def _detach_on_signals(attachment: Attachment) -> list[int]:

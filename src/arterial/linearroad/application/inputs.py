@@ -62,8 +62,19 @@ class StoredInput:
     error = None
 
     def __init__(
-        self, path: Path, *, work: Path, rejects: Path, begin: int, until: int | None, times: int, disorder: int
+        self,
+        path: Path,
+        *,
+        work: Path,
+        rejects: Path,
+        begin: int,
+        until: int | None,
+        times: int,
+        disorder: int,
+        start_file: Path | None = None,
     ) -> None:
+        if start_file is not None:
+            raise ArterialError("--start-file is for live input: what lies in files is due by the clock of the run")
         self.notes: list[str] = []
         self.data = _prepared(path, work / "data", rejects, disorder)
         self.is_ours = is_data_set(path)

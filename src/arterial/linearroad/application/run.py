@@ -83,6 +83,8 @@ class RunOptions:
     watch: Watch = NOTHING
     network: str | None = None
     """Where the network of your own is that answers, for the record; None: ours."""
+    start_file: Path | None = None
+    """Live input: where its sender says when second 0 was due; None: the first line is due when it comes."""
 
     @property
     def semantics(self) -> Profile:
@@ -303,7 +305,9 @@ def _finished(out: Path) -> Status | None:
 
 def _settings(options: RunOptions, *, live: bool = False) -> dict[str, str]:
     """What must stay as it is for a run to go on; live input comes from whoever sends it."""
-    given = {name: value for name, value in asdict(options).items() if name not in ("out", "durable", "watch")}
+    given = {
+        name: value for name, value in asdict(options).items() if name not in ("out", "durable", "watch", "start_file")
+    }
     for name in ("keep", "network"):
         if given[name] is None:
             del given[name]
@@ -333,6 +337,7 @@ def input_place(options: RunOptions, work: Path) -> dict[str, Any]:
         "until": options.until,
         "times": options.replicate,
         "disorder": options.disorder,
+        "start_file": options.start_file,
     }
 
 

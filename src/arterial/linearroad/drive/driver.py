@@ -68,7 +68,7 @@ def drive(
 ) -> Driven:
     """Deliver the seconds [begin, until) and record, for each, when it was due, when it was delivered, and its size.
 
-    `start_file` has the start, in seconds since 1970, before the first line is delivered: the clock of Emit.
+    `start_file` says when second 0 was due, in seconds since 1970, before the first line is sent: the clock of Emit.
     """
     seconds = _seconds(data, begin, until, replication)
     first = next(seconds, None)  # read before the clock starts
@@ -79,7 +79,7 @@ def drive(
     started = pace.start()
     if start_file is not None:
         with writing(start_file):
-            put_in_place(start_file, f"{started:.6f}\n")
+            put_in_place(start_file, f"{pace.due(0):.6f}\n")
     if record:
         record.write(RECORD_HEADER)
     events, worst, count = 0, 0.0, 0

@@ -31,7 +31,7 @@ def command_of(system: str) -> str:
 
 
 def their_command(
-    system: str, output: Path, start: Path, replication: Replication, tolls: Path = Path(TOLLS_FOLDER)
+    system: str, output: Path, start: Path, replication: Replication, tolls: Path = Path(TOLLS_FOLDER), topic: str = "-"
 ) -> str:
     """The command of another system with its places filled in; without replicas, the steps between them are 0.
 
@@ -44,6 +44,7 @@ def their_command(
         "{output}": shlex.quote(str(output)),
         "{start}": shlex.quote(str(start)),
         "{tolls}": shlex.quote(str(tolls)),
+        "{topic}": shlex.quote(topic),
         "{python}": shlex.quote(sys.executable),
         "{vids_apart}": str(replication.vid_step if several else 0),
         "{xways_apart}": str(replication.xway_step if several else 0),

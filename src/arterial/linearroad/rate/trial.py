@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import polars as pl
 
 from arterial.errors import RunError
+from arterial.linearroad.application.live.topic import TOPIC_FOLDER
+from arterial.linearroad.application.run import WORK
 from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.data.event_files import PARQUET_FOLDER
 from arterial.linearroad.data.replicate import Replication
@@ -23,6 +26,8 @@ from arterial.linearroad.rate.meter import Meter
 from arterial.linearroad.rate.systems import TOLLS_FOLDER, their_command, write_tolls
 
 LOG_LINES = 15
+PARTITIONS = 4
+"""Of the topic of a trial."""
 PIPE_SECONDS = 0.05
 """A line may lie in the pipe for so long before a system reads it."""
 
@@ -48,6 +53,8 @@ class Plan:
     """A command that reads the driver's feed and writes the output file; None is Arterial itself."""
     name: str = "arterial"
     """What the system is called in the rating."""
+    through: str | None = None
+    """Where the driver delivers, `kafka://HOST:PORT/TOPIC`, each trial to a topic of its own; None: to the system."""
 
     def input_of(self, expressways: float) -> tuple[Path, int]:
         """The data set of which a trial takes replicas, and how many."""
@@ -111,17 +118,30 @@ def _made_of(plan: Plan, data: Path, replicas: int) -> str:
 def _our_run(
     plan: Plan, folder: Path, data: Path, replicas: int, history: list[str], window: list[str]
 ) -> dict[str, Any]:
-    words = ["run", "--data", str(data), "--out", str(folder / "answers"), "--replicate", str(replicas), "--speed", "1"]
-    words += ["--profile", plan.profile, "--dialect", plan.dialect, "--json", *history, *window]
+    words = ["run", "--out", str(folder / "answers"), "--profile", plan.profile, "--dialect", plan.dialect, "--json"]
     used: dict[str, Any] = {}
-    _arterial(folder / "run.log", *words, usage=used)
+    if plan.through is None:
+        words += ["--data", str(data), "--replicate", str(replicas), "--speed", "1", *history, *window]
+        _arterial(folder / "run.log", *words, usage=used)
+        return used
+    topic, start = topic_of(plan.through, folder.name), folder / "start"
+    feed = [*_us(), "drive", "--data", str(data), "--to", made(topic), "--replicate", str(replicas), *window]
+    # The run opens the topic when it is warm.
+    feed += ["--start-file", str(start), "--start-on", str(folder / "answers" / WORK / TOPIC_FOLDER)]
+    with (folder / "drive.log").open("w") as log:
+        driver = subprocess.Popen(feed, stdout=log, stderr=log)
+        try:
+            _arterial(folder / "run.log", *words, "--data", topic, "--start-file", str(start), *history, usage=used)
+        finally:
+            driver.terminate()  # it has nothing more to do
+            driver.wait()
     return used
 
 
 def _their_run(
     plan: Plan, folder: Path, data: Path, replicas: int, history: list[str], window: list[str]
 ) -> dict[str, Any]:
-    """Feed another system through a pipe: the driver's lines on its standard input, its answers in `{output}`.
+    """Feed another system through a pipe, or a topic: the driver's lines on its standard input, or in `{topic}`.
 
     Emit is counted by the driver's clock: a system reads its start from the file `{start}`. One that does not ask for
     it counts from its first line, and may be early by as much as that line was late.
@@ -134,8 +154,10 @@ def _their_run(
     if "{tolls}" in plan.system:
         write_tolls(plan.tolls, tolls)
     apart = Replication.of(open_data(data), replicas)
-    command = their_command(plan.system, answers / "output.csv", start, apart, tolls)
-    feed = [*_us(), "drive", "--data", str(data), "--to", "-", "--no-end-marker", "--replicate", str(replicas), *window]
+    topic = "-" if plan.through is None else topic_of(plan.through, folder.name)
+    command = their_command(plan.system, answers / "output.csv", start, apart, tolls, topic)
+    feed = [*_us(), "drive", "--data", str(data), "--replicate", str(replicas), *window]
+    feed += ["--to", "-", "--no-end-marker"] if plan.through is None else ["--to", made(topic)]
     feed += ["--start-file", str(start), "--record", str(record)]
     with (folder / "run.log").open("w") as log:
         driver = subprocess.Popen(feed, stdout=subprocess.PIPE, stderr=log)
@@ -152,6 +174,25 @@ def _their_run(
         )
     early = 0.0 if "{start}" in plan.system else first_delay(record) + PIPE_SECONDS
     return {"cores": round(usage.cores, 2), "memory": usage.memory, "early": round(early, 3)}
+
+
+def topic_of(through: str, trial: str) -> str:
+    """A new topic for a trial: what an earlier one left must not be read.
+
+    >>> topic_of("kafka://broker:9092/events?client_id=me", "trial-2")  # doctest: +ELLIPSIS
+    'kafka://broker:9092/events-trial-2-...?client_id=me'
+    """
+    place, sign, options = through.partition("?")
+    return f"{place}-{trial}-{uuid.uuid4().hex[:8]}{sign}{options}"
+
+
+def made(topic: str) -> str:
+    """The topic for the driver, which makes it.
+
+    >>> made("kafka://broker:9092/events?client_id=me")
+    'kafka://broker:9092/events?client_id=me&create=4'
+    """
+    return f"{topic}{'&' if '?' in topic else '?'}create={PARTITIONS}"
 
 
 def first_delay(record: Path) -> float:

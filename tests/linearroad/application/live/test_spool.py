@@ -37,6 +37,7 @@ def spooler(
     until: int | None = None,
     disorder: int = 0,
     state: bytes | None = None,
+    start_file: Path | None = None,
 ) -> Spooler:
     pace = Pace(0, speed, path=folder / "clock.json")
     moment = now or [0.0]
@@ -47,6 +48,7 @@ def spooler(
         cleaner=Cleaner(disorder=disorder, file="test"),
         until=until,
         state=state,
+        start_file=start_file,
         now=lambda: moment[0],
     )
 
@@ -222,3 +224,20 @@ def _from(second: int) -> bytes:
         if text.startswith("0,") and text.count(",") == 14 and int(text.split(",")[1]) >= second:
             return "".join(LINES[place:]).encode()
     return b""
+
+
+def test_the_clock_is_that_of_the_sender_if_it_says_when_it_began(tmp_path: Path) -> None:
+    start = tmp_path / "start"
+    taking = spooler(tmp_path, speed=1.0, now=[1000.7], start_file=start)
+    start.write_text("1000.25\n")
+    taking.feed(line(0, 1).encode())
+    assert taking.pace.due(0) == 1000.25
+
+
+@pytest.mark.parametrize("text", [None, "soon"])
+def test_a_start_that_cannot_be_read_is_said(tmp_path: Path, text: str | None) -> None:
+    start = tmp_path / "start"
+    if text is not None:
+        start.write_text(text)
+    with pytest.raises(DataError, match="start"):
+        spooler(tmp_path, speed=1.0, start_file=start).feed(line(0, 1).encode())

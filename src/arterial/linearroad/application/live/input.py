@@ -44,7 +44,16 @@ class SpooledInput(ABC):
     """Input that goes through a spool; subclasses say where it comes from."""
 
     def __init__(
-        self, name: str, *, work: Path, rejects: Path, begin: int, until: int | None, times: int, disorder: int
+        self,
+        name: str,
+        *,
+        work: Path,
+        rejects: Path,
+        begin: int,
+        until: int | None,
+        times: int,
+        disorder: int,
+        start_file: Path | None = None,
     ) -> None:
         if times != 1:
             raise ArterialError(
@@ -55,7 +64,7 @@ class SpooledInput(ABC):
             raise ArterialError(f"--from {begin} must lie between 0 and the end of the run at {until}")
         self.name, self.begin, self.until, self.disorder = name, begin, until, disorder
         self.replication = Replication(1, 1, 1, 1)
-        self.rejects = rejects
+        self.rejects, self.start_file = rejects, start_file
         self.spool = Spool((work / SPOOL).absolute())
         self.error: ArterialError | None = None
         self.notes: list[str] = []
@@ -121,7 +130,15 @@ class SpooledInput(ABC):
     def _spooler(self, state: bytes | None = None) -> Spooler:
         assert self._pace is not None
         cleaner = Cleaner(disorder=self.disorder, file=self.name)
-        return Spooler(self.spool, self.rejects, self._pace, cleaner=cleaner, until=self.until, state=state)
+        return Spooler(
+            self.spool,
+            self.rejects,
+            self._pace,
+            cleaner=cleaner,
+            until=self.until,
+            state=state,
+            start_file=self.start_file,
+        )
 
     def _wait_for_room(self) -> None:
         """Let the run come nearer, if the spool is far ahead of it."""

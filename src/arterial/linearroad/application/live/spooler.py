@@ -18,8 +18,10 @@ import pyarrow as pa
 from arterial.arrays import Array
 from arterial.connectors.pace import Pace
 from arterial.connectors.rejects import SEVERAL_FILES, Reject, Rejects
+from arterial.errors import DataError
 from arterial.linearroad.application.live.spool import Account, Spool
 from arterial.linearroad.data.cleaning import Cleaned, Cleaner, concatenated
+from arterial.linearroad.data.event_files import reading
 
 GRACE_SECONDS = 0.5
 # Of a sender who sends nothing but faulty lines no more than this is kept in memory.
@@ -44,10 +46,11 @@ class Spooler:
         cleaner: Cleaner,
         until: int | None = None,
         state: bytes | None = None,
+        start_file: Path | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.spool, self.pace, self.until, self.cleaner = spool, pace, until, cleaner
-        self._now = now
+        self._now, self._start_file = now, start_file
         self._waiting: list[Cleaned] = []
         self._catching_up = spool.until > 0
         self._heard = now()
@@ -156,8 +159,11 @@ class Spooler:
         return Cleaned(cleaned.events.slice(known), cleaned.lines[known:], fresh)
 
     def _start_pace(self, events: pa.Table) -> None:
-        """The first line of the window is due when it comes."""
+        """The first line of the window is due when it comes, unless the sender says when it began."""
         if self.pace.runs_freely or self.pace.started:
+            return
+        if self._start_file is not None:
+            self.pace.start(_began(self._start_file) + self.pace.begin / self.pace.speed)
             return
         times = events["time"].to_numpy()
         if (place := int(np.searchsorted(times, self.pace.begin))) < len(times):
@@ -181,6 +187,16 @@ class Spooler:
         self.rejects.add(rejects)
         self.spool.account.rejects_bytes = self.rejects.size
         self.spool.account.rejected.update(one.reason for one in rejects)
+
+
+def _began(path: Path) -> float:
+    """When second 0 was due, as the sender wrote it before its first line."""
+    with reading(path):
+        text = path.read_text().strip()
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"{path}: expected the sender's start in seconds since 1970, got {text[:40]!r}") from None
 
 
 def _packed(table: pa.Table) -> Array:

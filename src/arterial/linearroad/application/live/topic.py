@@ -27,6 +27,8 @@ from arterial.storage.place import put_in_place
 SCHEME = "kafka:"
 SCHEMA = Schema.of(dict.fromkeys(EVENT_SCHEMA.names, "int64"))
 STEP_EVENTS = 500_000
+TOPIC_FOLDER = "kafka"
+"""In the run's folder; it is there as soon as the topic is read."""
 
 
 class TopicInput(SpooledInput):
@@ -46,7 +48,7 @@ class TopicInput(SpooledInput):
         self.notes = []
         self._source = replace(source, format="csv").allow(self.disorder, signed=False)
         self._state = self.spool.folder / "state"
-        self._folder = (work / "kafka").absolute()
+        self._folder = (work / TOPIC_FOLDER).absolute()
 
     def _receive(self) -> None:
         state, at = None, self._source.begin()
