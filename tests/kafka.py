@@ -30,13 +30,21 @@ _PROPERTIES = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl_port},CONTROLLER://127.0.0.1:{controller}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl_port},TLS://127.0.0.1:{tls_port},\
+CONTROLLER://127.0.0.1:{controller}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,TLS:SASL_SSL,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 sasl.enabled.mechanisms=PLAIN
 listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \
 user_{user}="{password}";
+listener.name.tls.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \
+user_{user}="{password}";
+listener.name.tls.ssl.keystore.type=PEM
+listener.name.tls.ssl.keystore.location={folder}/server.pem
+listener.name.tls.ssl.truststore.type=PEM
+listener.name.tls.ssl.truststore.location={folder}/client.crt
+listener.name.tls.ssl.client.auth=required
 log.dirs={folder}/data
 num.network.threads=1
 num.io.threads=2
@@ -56,16 +64,19 @@ _JAVA = ["-Xmx400m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:aut
 
 
 class Broker:
-    """A broker in a folder of its own, on free ports; a second listener asks for a password."""
+    """A broker in a folder of its own, on free ports; a second listener asks for a password, a third one also for a
+    certificate, over TLS."""
 
     def __init__(self, java: str, folder: Path) -> None:
-        self.port, self.sasl_port, controller = _free_ports(3)
+        self.port, self.sasl_port, self.tls_port, controller = _free_ports(4)
         self._java, self._folder = java, folder
+        self.server_certificate, _ = _certificate(folder, "server")
+        self.client_certificate, self.client_key = _certificate(folder, "client", PASSWORD)
         self._properties = folder / "server.properties"
         self._properties.write_text(
             _PROPERTIES.format(
-                port=self.port, sasl_port=self.sasl_port, controller=controller, folder=folder, user=USER,
-                password=PASSWORD,
+                port=self.port, sasl_port=self.sasl_port, tls_port=self.tls_port, controller=controller, folder=folder,
+                user=USER, password=PASSWORD,
             )
         )  # fmt: skip
         # It may begin with a minus, as an option does.
@@ -231,6 +242,18 @@ def kafka() -> Iterator[Broker]:
     yield broker
     broker.stop(kill=True)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _certificate(folder: Path, name: str, password: str = "") -> tuple[Path, Path]:
+    """A certificate for loopback that signs itself, and its key; together they are in NAME.pem."""
+    certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    hidden = ["-passout", f"pass:{password}"] if password else ["-nodes"]
+    names = ["-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", "req", "-x509", *curve, *hidden, *names, *files], check=True, capture_output=True)
+    (folder / f"{name}.pem").write_text(key.read_text() + certificate.read_text())
+    return certificate, key
 
 
 def find_java() -> str | None:

@@ -190,6 +190,25 @@ def test_a_password_is_read_from_a_file_or_the_environment(
             assert PASSWORD.encode() not in path.read_bytes()
 
 
+def test_tls_with_certificates_of_both_sides(kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic, out = kafka.topic(), kafka.topic()
+    kafka.send(topic, ROWS)
+    monkeypatch.setenv("KAFKA_SECRET", PASSWORD)
+    asked = f"security_protocol=SASL_SSL&sasl_mechanism=PLAIN&sasl_username={USER}&sasl_password_env=KAFKA_SECRET"
+    shown = f"ssl_certificate_location={kafka.client_certificate}&ssl_key_location={kafka.client_key}"
+    trusted = f"ssl_ca_location={kafka.server_certificate}&{shown}&ssl_key_password_env=KAFKA_SECRET"
+    server = f"kafka://127.0.0.1:{kafka.tls_port}"
+    source = bound(f"{server}/{topic}?{asked}&{trusted}&end=now", tmp_path)
+    assert rows_of(source, drained(source)) == ROWS
+    source.close(ended=False)
+    sink = sink_from(f"{server}/{out}?{asked}&{trusted}", "out", tmp_path).bind("out", Stream(SCHEMA, "time"), tmp_path)
+    sink.write(Delivery("out", 1, 0, Train(pl.DataFrame(ROWS, schema=SCHEMA.polars()), 1)))
+    sink.commit(1)
+    assert len(kafka.read(out)) == len(ROWS)
+    with pytest.raises(RunError, match=r"certificate verify failed|unknown ca"):
+        run_of(f"{server}/{topic}?{asked}&{shown}&ssl_key_password_env=KAFKA_SECRET")
+
+
 def arrow(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
