@@ -14,7 +14,6 @@ from arterial.cli.main import app
 from arterial.engine.run.local import run_locally
 from arterial.errors import RunError
 from arterial.figures.step import BoxFigures, OutputFigures, SlotFigures, SourceFigures, StepFigures
-from arterial.figures.window import Window
 from arterial.service.sizing import size
 from tests.engine.run.watch.watched import SCHEMA, in_file, speeding
 
@@ -22,7 +21,7 @@ FIXED, COST, STRETCH = 0.1, 10e-6, 0.6
 """A step of a run on two cores takes 0.1 s and 0.6 s for each second of work; a tuple is 10 µs of work."""
 
 
-def run_on_two_cores(state: int = 1000) -> Window:
+def run_on_two_cores(state: int = 1000) -> list[list[StepFigures]]:
     steps, at = [], 0.0
     for number in range(1, 21):
         tuples = 10_000 if number % 2 else 40_000
@@ -45,7 +44,7 @@ def run_on_two_cores(state: int = 1000) -> Window:
             )
         )
         at += seconds
-    return Window(math.inf, steps)
+    return [steps]
 
 
 def test_cores_grow_with_the_rate() -> None:
@@ -94,7 +93,7 @@ def test_a_delay_gives_way_first() -> None:
 
 
 def test_nothing_was_read() -> None:
-    assert size(Window(math.inf), speeding().value, {"reports": 1.0}, 2, ()) is None
+    assert size([[]], speeding().value, {"reports": 1.0}, 2, ()) is None
 
 
 def test_the_command(tmp_path: Path) -> None:

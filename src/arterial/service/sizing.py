@@ -1,4 +1,4 @@
-"""Sizing: the machines that a network needs at given rates, by the costs of a run on another machine.
+"""Sizing: the machines that a network needs at given rates, by the costs of runs on another machine.
 
 The work of a step is spread over cores as it was in the run: a second of a core took `e · C` seconds of the C cores
 there, and takes as much of any other number. State and what is written of it grow with the rates. A box that runs in
@@ -8,13 +8,12 @@ one slot has one core, however many there are.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
 from arterial.network.qos import good_zone
-from arterial.service.analysis import load_of
+from arterial.service.step_costs import Run, costs_of
 from arterial.service.utility import outputs_of
 
 CORES_OF_EXECUTOR = 4
@@ -62,7 +61,7 @@ class Sizing:
 
 
 def size(
-    window: Window,
+    runs: Sequence[Run],
     network: NetworkValue,
     rates: Mapping[str, float],
     measured_cores: int,
@@ -72,46 +71,55 @@ def size(
     cores: int = 0,
     executor_cores: int = CORES_OF_EXECUTOR,
 ) -> Sizing | None:
-    """What a network needs; `serial` are its boxes that run in one slot. None if the run read nothing."""
-    load = load_of(window, network, rates, measured_cores)
-    if load is None:
+    """What a network needs, by runs of it; `serial` are its boxes that run in one slot. None if they read nothing."""
+    costs = costs_of(runs, measured_cores)
+    if costs is None:
         return None
-    work = load.work_by_box()
-    total = sum(work.values())
-    overhead = max(1.0, load.stretch * measured_cores)
+    rate = sum(rates.values())
+    overhead = max(1.0, costs.stretch * measured_cores)
+    fixed = costs.fixed + costs.stretch * costs.work.fixed
     zones = {output.name: good_zone(output.delay) for output in outputs_of(network)}
-    limited = {name: load.bearable(good) for name, good in zones.items() if math.isfinite(good)}
+    limited = {name: max(0.0, 1 - costs.waits * fixed / good) for name, good in zones.items() if math.isfinite(good)}
     bound = min([headroom, *(most for most in limited.values() if most > 0)])
-    needed = max(1, math.ceil(total * overhead / bound - 1e-9))
+    needed = max(1, math.ceil(costs.work.per_tuple * rate * overhead / bound - 1e-9))
     chosen = cores or needed
-    there = replace(load, stretch=overhead / chosen)
-    utilisation = there.utilisation()
-    read = sum(source.tuples for step in window.steps for source in step.sources.values())
-    span = window.seconds or 1e-9
-    growth = sum(rates.values()) / (read / span) if read else 1.0
+    stretch = overhead / chosen
+    busy = stretch * costs.work.per_tuple * rate
+    step, every = _step(costs.fixed + stretch * costs.work.fixed, busy, costs.pause)
+    work = {name: line.at(rate * every) / every for name, line in costs.boxes.items()} if every < math.inf else {}
     executors = math.ceil(chosen / executor_cores)
-    state = int(sum(slot.state_bytes for slot in window.steps[-1].slots) * max(1.0, growth))
-    written = int(window.state_written / read * sum(rates.values())) if read else 0
-    step = there.fixed / (1 - utilisation) if utilisation < 1 else math.inf
-    train = sum(rates.values()) * step * BYTES_OF_TUPLE if math.isfinite(step) else 0.0
+    state = int(costs.state * rate)
+    train = rate * every * BYTES_OF_TUPLE if math.isfinite(every) else 0.0
     memory = SPARK_BYTES + min(chosen, executor_cores) * WORKER_BYTES + (COPIES * state + train) / executors
-    limits = [(CORES, "", headroom / utilisation if utilisation else math.inf)]
-    limits += [(SERIAL, name, headroom / work[name]) for name in serial if work.get(name)]
-    limits += [(DELAY, name, most / utilisation if utilisation else math.inf) for name, most in limited.items()]
+    limits = [(CORES, "", headroom / busy if busy else math.inf)]
+    limits += [
+        (SERIAL, name, headroom / (costs.boxes[name].per_tuple * rate))
+        for name in serial
+        if name in costs.boxes and costs.boxes[name].per_tuple
+    ]
+    limits += [(DELAY, name, most / busy if busy else math.inf) for name, most in limited.items()]
     limit, name, at = min(limits, key=lambda one: one[2])
     return Sizing(
         dict(rates),
-        total,
+        sum(work.values()) if work else costs.work.per_tuple * rate,
         overhead,
         chosen,
         at >= 1 - 1e-9,
         executors,
         int(memory),
         state,
-        written,
+        int(costs.written * rate),
         step,
-        there.delay(utilisation),
+        costs.waits * step,
         limit,
         name,
         at,
     )
+
+
+def _step(fixed: float, busy: float, pause: float) -> tuple[float, float]:
+    """How long steps are, and how long it is from one to the next."""
+    if busy >= 1:
+        return math.inf, math.inf
+    alone = fixed / (1 - busy)
+    return (alone, alone) if alone >= pause else (fixed + busy * pause, pause)

@@ -15,7 +15,7 @@ PEAK_REPORTS = 1_700.0
 
 def plan(
     xways: int = typer.Option(..., "--xways", min=1, help="How many expressways."),
-    figures: Path = typer.Option(..., "--figures", help=FIGURES_HELP),
+    figures: list[Path] = typer.Option(..., "--figures", help=FIGURES_HELP),
     profile: str = typer.Option("spec", help="The semantics of that run: spec, walmart or thesis2003."),
     reports: float = typer.Option(PEAK_REPORTS, "--reports", help="Reports a second of one expressway, at its peak."),
     measured_cores: int = typer.Option(0, help=MEASURED_HELP, show_default="all of this machine"),
@@ -26,7 +26,7 @@ def plan(
 ) -> None:
     """Say how many cores and executors Linear Road needs for so many expressways, and what gives way first.
 
-    Costs come from the figures of a run of Linear Road, best one at full speed on dense traffic.
+    Costs come from the figures of runs of Linear Road, on dense traffic.
 
     Exit codes: 0 the cores are enough, 1 they are not, or no number of cores is.
     """
@@ -38,7 +38,7 @@ def plan(
     if not reports > 0:
         raise RunError(f"--reports {reports:g}: expected more than 0 reports a second")
     network = linear_road_network(profile_of(profile), History())
-    steps = list(read_steps(find_checkpoint(figures)))
+    steps = [step for folder in figures for step in read_steps(find_checkpoint(folder))]
     reported, requested = (
         sum(step.sources[name].tuples for step in steps if name in step.sources) for name in ("reports", "requests")
     )

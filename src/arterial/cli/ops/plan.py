@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from arterial.network.network import NetworkValue
     from arterial.service.sizing import Sizing
 
-FIGURES_HELP = "The run that costs are taken from: its output folder, or its checkpoint."
-MEASURED_HELP = "How many cores that run had."
+FIGURES_HELP = (
+    "A run that costs are taken from: its output folder, or its checkpoint. Repeatable; best are two: one in real "
+    "time, which shows what a step costs, and one as fast as it can, which shows what a tuple costs."
+)
+MEASURED_HELP = "How many cores these runs had."
 CORES_HELP = "Plan for so many cores, instead of as many as the rates need."
 
 
@@ -27,7 +30,7 @@ def plan(
     rate: list[str] = typer.Option(
         [], "--rate", "-r", help="NAME=TUPLES: tuples a second of a source, such as reports=50000. Repeatable."
     ),
-    figures: Path = typer.Option(..., "--figures", help=FIGURES_HELP),
+    figures: list[Path] = typer.Option(..., "--figures", help=FIGURES_HELP),
     measured_cores: int = typer.Option(0, help=MEASURED_HELP, show_default="all of this machine"),
     cores: int = typer.Option(0, "--cores", help=CORES_HELP),
     executor_cores: int = typer.Option(4, "--executor-cores", help="How many cores an executor has."),
@@ -36,7 +39,7 @@ def plan(
 ) -> None:
     """Say how many cores and executors a network needs at given rates, and what gives way first.
 
-    Costs come from the figures of an earlier run, which should have been busy. arterial check has more about each box.
+    Costs come from the figures of earlier runs. arterial check has more about each box.
 
     Exit codes: 0 the cores are enough, 1 they are not, or no number of cores is.
 
@@ -51,18 +54,17 @@ def plan(
 def sizing_of(
     network: NetworkValue,
     rates: dict[str, float],
-    figures: Path,
+    figures: list[Path],
     measured_cores: int,
     cores: int,
     executor_cores: int,
     headroom: float,
 ) -> Sizing:
-    """What a network needs at given rates, by the figures of a run."""
+    """What a network needs at given rates, by the figures of runs."""
     from arterial.cli.check.check import recorded, warm
     from arterial.engine.plan.compile import compile_network
     from arterial.engine.plan.plan import Where
     from arterial.engine.run.control.controllers import cores_here
-    from arterial.figures.window import Window
     from arterial.service.sizing import size
 
     if min(cores, measured_cores, executor_cores - 1) < 0:
@@ -72,7 +74,7 @@ def sizing_of(
     compiled = compile_network(network, 2)
     serial = [box.name for box in network.boxes if box.inputs and compiled.superbox_of(box.name).where is Where.ONE]
     found = size(
-        Window(math.inf, warm(recorded(network, figures))),
+        [warm(recorded(network, folder)) for folder in figures],
         network,
         rates,
         measured_cores or cores_here(),
