@@ -208,6 +208,11 @@ IN_A_CITY = {
         "cardatapoints.out0 --out answers": "cardatapoints.out0 --out others",
         "--out answers --replicate 16": "--out many --replicate 2",
     },
+    "plan.md": {
+        "simulate ": "simulate --density 0.05 ",
+        "--from 120": "--from 40 --until 50",
+        "--replicate 64": "--replicate 4",
+    },
     "validate.md": {
         "--tolls history": "--tolls city-history",
         "--segments history": "--segments city-history",

@@ -124,3 +124,37 @@ def test_the_command(tmp_path: Path) -> None:
         CliRunner().invoke(
             app, ["linear-road", "plan", "--xways", "2", "--figures", str(tmp_path / "run")], catch_exceptions=False
         )
+
+
+def run_in_real_time(rate: int, steps: int = 20) -> list[StepFigures]:
+    """A step a second, in which the box needs 40 ms whatever comes; state is 500 bytes for each tuple a second."""
+    box, found = 0.04 + COST * rate, []
+    for number in range(1, steps + 1):
+        seconds = FIXED + STRETCH * box
+        boxes = {"fast": BoxFigures({"in": rate}, {"out": rate}, box)}
+        slots = (SlotFigures(0, 0, seconds, {"fast": box}, 0, 20 * rate, 500 * rate),)
+        delays = {"alerts": OutputFigures(rate, 1.25 * seconds)}
+        found.append(
+            StepFigures(number, 1, float(number), seconds, boxes, slots, {"reports": SourceFigures(rate)}, delays)
+        )
+    return found
+
+
+@pytest.mark.parametrize("rate", [500, 2_000, 8_000])
+def test_a_run_in_real_time_and_a_free_one_say_what_others_take(rate: int) -> None:
+    runs = [run_in_real_time(1_000), *run_on_two_cores()]
+    found = size(runs, speeding().value, {"reports": float(rate)}, 2, (), cores=2)
+    assert found is not None
+    right = run_in_real_time(rate)[0]
+    assert found.work == pytest.approx(right.boxes["fast"].seconds, rel=0.1)
+    assert found.step == pytest.approx(right.seconds, rel=0.1)
+    assert found.delay == pytest.approx(1.25 * right.seconds, rel=0.1)
+    assert found.state == pytest.approx(500 * rate, rel=0.01)
+    assert found.written == pytest.approx(20 * rate, rel=0.01)
+
+
+def test_one_run_alone_says_what_it_shows() -> None:
+    found = size([run_in_real_time(1_000)], speeding().value, {"reports": 1_000.0}, 2, (), cores=2)
+    assert found is not None
+    assert found.step == pytest.approx(run_in_real_time(1_000)[0].seconds, rel=0.01)
+    assert found.work == pytest.approx(0.05, rel=0.01)
