@@ -93,18 +93,22 @@ def analyse(
 
 def load_of(window: Window, network: NetworkValue, rates: Mapping[str, float], cores: int) -> Load | None:
     """The load at given rates, by the costs of a run on so many cores; None if it read nothing."""
-    # In short trains a tuple bears more of what the call of a box costs; that belongs to the step, not to the tuple.
     if not window.steps:
         return None
-    counts = [sum(source.tuples for source in step.sources.values()) for step in window.steps]
-    long = [step for step, count in zip(window.steps, counts, strict=True) if count >= max(counts) / 2]
+    steps = list(window.steps)
+    counts = [sum(source.tuples for source in step.sources.values()) for step in steps]
+    # In short trains a tuple bears more of what the call of a box costs; that belongs to the step, not to the tuple.
+    # The first long ones touch new memory and run code that Java has not compiled yet.
+    long = [place for place, count in enumerate(counts) if count >= max(counts) / 2]
+    cold, warm = long[: len(long) // 2], long[len(long) // 2 :]
     given = {box.name: rates.get(box.name, 0.0) for box in network.boxes}
-    load = measure(Window(math.inf, long), network, cores, given)
+    load = measure(Window(math.inf, [steps[place] for place in warm]), network, cores, given)
     if load is None:
         return None
-    tuples = sum(sum(source.tuples for source in step.sources.values()) for step in long)
-    work = sum(box.seconds for step in long for box in step.boxes.values()) / tuples
-    points = [(work * count, step.seconds) for step, count in zip(window.steps, counts, strict=True)]
+    work = sum(box.seconds for place in warm for box in steps[place].boxes.values()) / sum(
+        counts[place] for place in warm
+    )
+    points = [(work * count, steps[place].seconds) for place, count in enumerate(counts) if place not in cold]
     fixed, stretch = fit_points(points, cores)
     return replace(load, fixed=fixed, stretch=stretch)
 
