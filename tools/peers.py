@@ -29,6 +29,8 @@ TITLES = {
     "postgres": "PostgreSQL, polling",
     "postgres-triggers": "PostgreSQL, triggers",
     "flink": "Apache Flink (Java)",
+    "pyflink": "Apache Flink (Python)",
+    "structured-streaming": "Spark Structured Streaming",
 }
 _BEGIN, _END = "<!-- Made by `python -m tools.peers write` from here -->", "<!-- to here -->"
 

@@ -115,3 +115,16 @@ def test_what_cannot_go_through_a_topic(city: Path, tmp_path: Path, words: tuple
     command = ["linear-road", "rate", "--data", str(city), "--out", str(tmp_path), *words]
     with pytest.raises(ArterialError, match=said):
         CliRunner().invoke(app, command, catch_exceptions=False)
+
+
+@pytest.mark.slow
+def test_the_driver_waits_for_a_system_that_starts_slowly(city: Path, tmp_path: Path) -> None:
+    adapter = tmp_path / "adapter.py"
+    slowly = "import pathlib, sys, time\ntime.sleep(7)\npathlib.Path(sys.argv[2]).touch()\n"
+    adapter.write_text(slowly + ADAPTER)
+    system = f"{shlex.quote(sys.executable)} {shlex.quote(str(adapter))} {{output}} {{ready}}"
+    words = ("--mode", "official", "--start", 0.5, "--highest", 0.5, "--json", "--system")
+    done = arterial("rate", "--data", city, "--out", tmp_path / "rating", *words, system)
+    assert json.loads(done.stdout)["rating"] == 0.5, done.stderr
+    never = arterial("rate", "--data", city, "--out", tmp_path / "never", *words, "false {output} {ready}")
+    assert json.loads(never.stdout)["rating"] == 0, never.stderr

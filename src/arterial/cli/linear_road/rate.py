@@ -28,7 +28,8 @@ def rate(
         help="Rate another system: a command that reads the driver's lines on its standard input and writes its "
         "answers to {output}, or a folder with such a command in a file 'command'; {start} is a file with the "
         "driver's start, from which Emit counts, {vids_apart} and {xways_apart} how far the ids of two replicas are "
-        "apart, {tolls} a folder with tolls.csv and tolls.parquet (docs/linear-road/judge.md).",
+        "apart, {tolls} a folder with tolls.csv and tolls.parquet, {ready} a file that the system makes when it has "
+        "started, which the driver then waits for (docs/linear-road/judge.md).",
     ),
     through: str | None = typer.Option(
         None,

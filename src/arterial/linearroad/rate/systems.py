@@ -31,13 +31,21 @@ def command_of(system: str) -> str:
 
 
 def their_command(
-    system: str, output: Path, start: Path, replication: Replication, tolls: Path = Path(TOLLS_FOLDER), topic: str = "-"
+    system: str,
+    output: Path,
+    start: Path,
+    replication: Replication,
+    tolls: Path = Path(TOLLS_FOLDER),
+    ready: Path = Path("ready"),
+    topic: str = "-",
 ) -> str:
     """The command of another system with its places filled in; without replicas, the steps between them are 0.
 
     >>> twice = Replication(times=2, vid_step=1000, xway_step=1, qid_step=500)
     >>> their_command("it {output} {start} {vids_apart} {xways_apart} {tolls}", Path("out"), Path("begin"), twice)
     'it out begin 1000 1 tolls'
+    >>> their_command("it {ready}", Path("out"), Path("begin"), twice)
+    'it ready'
     """
     several = replication.times > 1
     filled = {
@@ -45,6 +53,7 @@ def their_command(
         "{start}": shlex.quote(str(start)),
         "{tolls}": shlex.quote(str(tolls)),
         "{topic}": shlex.quote(topic),
+        "{ready}": shlex.quote(str(ready)),
         "{python}": shlex.quote(sys.executable),
         "{vids_apart}": str(replication.vid_step if several else 0),
         "{xways_apart}": str(replication.xway_step if several else 0),

@@ -144,21 +144,24 @@ def _their_run(
     """Feed another system through a pipe, or a topic: the driver's lines on its standard input, or in `{topic}`.
 
     Emit is counted by the driver's clock: a system reads its start from the file `{start}`. One that does not ask for
-    it counts from its first line, and may be early by as much as that line was late.
+    it counts from its first line, and may be early by as much as that line was late. One that asks for `{ready}` makes
+    that file when it has started, and the driver starts then.
     """
     assert plan.system is not None
     answers = folder / "answers"
     answers.mkdir()
-    start, record = folder / "start", folder / "record.csv"
+    start, record, ready = folder / "start", folder / "record.csv", folder / "ready"
     tolls = (plan.out / TOLLS_FOLDER).absolute()
     if "{tolls}" in plan.system:
         write_tolls(plan.tolls, tolls)
     apart = Replication.of(open_data(data), replicas)
     topic = "-" if plan.through is None else topic_of(plan.through, folder.name)
-    command = their_command(plan.system, answers / "output.csv", start, apart, tolls, topic)
+    command = their_command(plan.system, answers / "output.csv", start, apart, tolls, ready, topic)
     feed = [*_us(), "drive", "--data", str(data), "--replicate", str(replicas), *window]
     feed += ["--to", "-", "--no-end-marker"] if plan.through is None else ["--to", made(topic)]
     feed += ["--start-file", str(start), "--record", str(record)]
+    waits = "{ready}" in plan.system
+    feed += ["--start-on", str(ready)] if waits else []
     with (folder / "run.log").open("w") as log:
         driver = subprocess.Popen(feed, stdout=subprocess.PIPE, stderr=log)
         theirs = subprocess.Popen(shlex.split(command), stdin=driver.stdout, stdout=log, stderr=log)
@@ -166,6 +169,9 @@ def _their_run(
         driver.stdout.close()
         meter = Meter(theirs.pid)
         code = theirs.wait()
+        if waits and not ready.exists():
+            # It ended before it was ready, for which the driver would wait.
+            driver.terminate()
         driver.wait()
         usage = meter.stop()
     if code:
