@@ -25,9 +25,8 @@ ADAPTER = """
 import pathlib, shutil, subprocess, sys
 output = pathlib.Path(sys.argv[1])
 out = output.parent.parent / "theirs"
-subprocess.run(
-    [sys.executable, "-m", "arterial", "linear-road", "run", "--data", "-", "--out", out, "--speed", "1"], check=True
-)
+words = ["--data", "-?eof=end", "--out", out, "--speed", "1"]
+subprocess.run([sys.executable, "-m", "arterial", "linear-road", "run", *words], check=True)
 shutil.copy(out / "output.csv", output)
 """
 
@@ -97,7 +96,7 @@ def test_a_rating_through_a_topic(kafka: Broker, city: Path, tmp_path: Path) -> 
     assert said["rating"] == 0.5, done.stderr
     assert said["settings"]["system"] == "arterial through Kafka"
     adapter = tmp_path / "adapter.py"
-    adapter.write_text(ADAPTER.replace('"-"', "sys.argv[2]"))
+    adapter.write_text(ADAPTER.replace('"-?eof=end"', "sys.argv[2]"))
     system = f"{shlex.quote(sys.executable)} {shlex.quote(str(adapter))} {{output}} {{topic}}"
     done = arterial("rate", "--data", city, "--out", tmp_path / "theirs", *words, "--system", system)
     assert json.loads(done.stdout)["rating"] == 0.5, done.stderr
