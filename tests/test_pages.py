@@ -225,7 +225,9 @@ def test_the_page_on_rating(tmp_path: Path) -> None:
         script = script.replace("--start 16", "--start 1 --highest 1")
         return re.sub(r"^arterial .*my-system.*$", "", script, flags=re.MULTILINE)  # test_judge_page.py has systems
 
-    assert "L-rating" in run_page("linear-road/rate", tmp_path, smaller)
+    assert "(window mode, seconds 0 to 60); report: rating/rating.html" in run_page(
+        "linear-road/rate", tmp_path, smaller
+    )
 
 
 @pytest.mark.slow
