@@ -41,21 +41,27 @@ def script_of(page: Path) -> str:
     return "\n".join(parts)
 
 
-def run_page(name: str, folder: Path, change: Callable[[str], str] = str) -> str:
-    """What its commands print; `change` adapts addresses and sizes."""
+def path_with_commands(folder: Path) -> str:
+    """A PATH on which `arterial` and `python` are those of the tests."""
     ours = folder / "bin"
     ours.mkdir()
     for command, words in (("arterial", "-m arterial"), ("python", "")):
         (ours / command).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
         (ours / command).chmod((ours / command).stat().st_mode | stat.S_IEXEC)
-    (folder / "empty").mkdir()
+    return f"{ours}:{os.environ['PATH']}"
+
+
+def run_page(name: str, folder: Path, change: Callable[[str], str] = str) -> str:
+    """What its commands print; `change` adapts addresses and sizes."""
+    path = path_with_commands(folder)
+    (folder / "empty").mkdir(exist_ok=True)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     done = subprocess.run(
         ["sh", "-c", change(script_of(ROOT / "docs" / f"{name}.md").replace("8765", port))],
         cwd=folder / "empty",
-        env={**os.environ, "PATH": f"{ours}:{os.environ['PATH']}"},
+        env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
         timeout=600,

@@ -226,7 +226,9 @@ def test_the_page_on_rating(tmp_path: Path) -> None:
         # test_judge_page.py has other systems, test_rate.py a broker.
         return re.sub(r"^arterial .*(my-system|kafka:).*$", "", script, flags=re.MULTILINE)
 
-    assert "L-rating" in run_page("linear-road/rate", tmp_path, smaller)
+    assert "(window mode, seconds 0 to 60); report: rating/rating.html" in run_page(
+        "linear-road/rate", tmp_path, smaller
+    )
 
 
 @pytest.mark.slow

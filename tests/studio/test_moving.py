@@ -89,7 +89,7 @@ def test_moving_queries_follow_their_objects(page: Page, tmp_path: Path) -> None
         expect(page.get_by_test_id("card")).to_contain_text("Followed by around, next")
         page.get_by_test_id("card").get_by_role("button", name="around").click()
         expect(page.get_by_test_id("changes")).to_contain_text("Query around is marked")
-        picture(page, "studio-moving")
+        picture(page, "moving-plane")
         # The card says what the run answered.
         answers = attach(tmp_path / "run", "kept_updates").collect()["answer"]
         held = answers.filter(object=1).group_by("query").agg(pl.col("sign").sum()).filter(sign=1)["query"].to_list()

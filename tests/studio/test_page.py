@@ -16,7 +16,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from arterial import Network
+from arterial import Delay, Network
 from arterial.causes.local_record import write_record
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.memory_source import MemorySource
@@ -65,6 +65,68 @@ def test_the_network_appears_a_group_opens_and_rates_move(page: Page, studio: St
     expect(boxes).to_have_count(7)
 
 
+def test_a_closed_group_has_the_sums_of_its_arcs_and_boxes(page: Page, tmp_path: Path) -> None:
+    net = Network("halves")
+    reports = net.source("reports", {"time": int, "vehicle": int, "road": int, "speed": int})
+    with net.composed("halves"):
+        slow, fast = reports.filter("slow", "speed <= 60"), reports.filter("fast", "speed > 60")
+    slow.union("all", fast).output("out")
+    given = {"reports": MemorySource(trains(30))}
+    run_locally(net.value, given, {"out": MemorySink()}, tmp_path, Settings(shards=2)).wait()
+    shown = Studio(Run(tmp_path)).start()
+
+    def rate(arc: str) -> float:
+        return float(page.locator(f'.way-label[data-arc="{arc}"]').get_attribute("data-rate") or 0)
+
+    def pressure(box: str) -> float:
+        bar = page.locator(f'.react-flow__node[data-id="{box}"] .pressure')
+        return float(bar.get_attribute("data-pressure") or 0)
+
+    try:
+        page.goto(f"{shown.address}#/network?window=300")
+        closed = page.locator('.react-flow__node[data-id="group:halves"]')
+        expect(closed).to_contain_text("group of 2")
+        expect(closed).to_contain_text("/s")
+        expect(page.locator(".react-flow__edge")).to_have_count(3)
+        # Two arcs lead into the group, drawn as one, and two out of it.
+        into, out_of = rate("reports.out → slow.in"), rate("slow.out → all.in0")
+        assert rate("all.out → out.in") == pytest.approx(out_of)
+        assert into == pytest.approx(2 * out_of)
+        spent = pressure("group:halves")
+        closed.click()
+        expect(page.locator('.react-flow__node[data-id="slow"]')).to_be_visible()
+        expect(page.locator(".react-flow__edge")).to_have_count(5)
+        assert rate("reports.out → slow.in") + rate("reports.out → fast.in") == pytest.approx(into)
+        halves = rate("slow.out → all.in0"), rate("fast.out → all.in1")
+        assert min(halves) > 0
+        assert sum(halves) == pytest.approx(out_of)
+        assert pressure("slow") + pressure("fast") == pytest.approx(spent, abs=0.002)
+    finally:
+        shown.stop()
+
+
+def test_an_output_shows_its_delay_on_its_graph(page: Page, tmp_path: Path) -> None:
+    net = Network("late")
+    reports = net.source("reports", {"time": int, "vehicle": int, "road": int, "speed": int})
+    reports.output("out", qos=Delay(0.001, 0.02))
+    sources = {"reports": MemorySource(trains(30))}
+    run_locally(net.value, sources, {"out": MemorySink()}, tmp_path, Settings(shards=1)).wait()
+    p99 = json.loads((tmp_path / STATUS_FILE).read_text())["window"]["outputs"]["out"]["p99"]
+    shown = Studio(Run(tmp_path)).start()
+    try:
+        page.goto(f"{shown.address}#/network?box=out")
+        plot = page.locator(".graph-plot")
+        expect(plot).to_contain_text("dashed: the p99 of the run")
+        expect(page.get_by_test_id("box-page")).to_contain_text(re.compile(r"p99 \S+ m?s, utility"))
+        now = float(plot.locator(".now").get_attribute("x1") or 0)
+        begin = float(plot.locator(".axis").get_attribute("x1") or 0)
+        points = plot.locator("circle").evaluate_all("all => all.map(one => Number(one.getAttribute('cx')))")
+        shown_delay = min(p99, 1.15 * 0.02)  # the end of the drawing
+        assert now - begin == pytest.approx((points[1] - begin) * shown_delay / 0.02, abs=0.5)
+    finally:
+        shown.stop()
+
+
 def test_search_leads_into_a_closed_group_by_keyboard_alone(page: Page, studio: Studio) -> None:
     page.goto(studio.address)
     expect(page.locator(".react-flow__node").first).to_be_visible()
@@ -85,6 +147,9 @@ def test_a_box_says_what_it_does(page: Page, studio: Studio) -> None:
     expect(said).to_contain_text("level 0, by vehicle")
     expect(said).to_contain_text("/s")
     expect(page.get_by_test_id("paper")).to_have_text("From the papers: Aurora §2.1, thesis §5.4.2")
+    expect(said.get_by_role("heading", name="From its documentation")).to_be_visible()
+    expect(page.locator(".about")).to_contain_text("A time window begins at a multiple of every")
+    expect(page.locator(".about")).to_contain_text("every: the length of a window in time")
     expect(page.get_by_test_id("state-size")).to_contain_text("B")  # bytes, or kB
     expect(page.get_by_test_id("slots").locator("li")).to_have_count(2)  # how even its work is
     rows = "rows => rows.map(row => [...row.cells].map(cell => cell.innerText).join(' ').trim())"

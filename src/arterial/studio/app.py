@@ -178,8 +178,8 @@ def make_app(subject: Subject, *, hosts: tuple[str, ...] = (), token: str | None
         run = the_run()
         run.look()
         steps, _ = run.steps_since(0)
-        found = [step for step in steps if before is None or step.step < before]
-        return [as_json(step) for step in found[-most:]]
+        found = [step for step in steps if before is None or step.figures.step < before]
+        return [as_json(step.figures) for step in found[-most:]]
 
     @app.get("/api/control", responses=of_run)
     def get_control() -> dict[str, Any]:

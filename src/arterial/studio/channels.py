@@ -11,7 +11,6 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,10 +25,9 @@ from arterial.engine.steering.arcs import check_predicate, find_arc, read_arcs
 from arterial.engine.steering.taps import close_tap, open_tap, renew_tap, take_tapped
 from arterial.errors import RunError
 from arterial.figures.steering import Tap
-from arterial.figures.step import as_json
 from arterial.network.train import BEGIN
 from arterial.sql.attach import Options, attach_to
-from arterial.studio.frames import pack, pack_rows
+from arterial.studio.frames import pack, pack_json, pack_rows
 from arterial.studio.subject import Run
 
 Asked = Mapping[str, Any]
@@ -53,19 +51,19 @@ FIRST_STEPS = 2000
 
 async def figures(run: Run, asked: Asked) -> AsyncIterator[bytes]:
     """The status of the run whenever it is another, with the steps that came since; and that nothing happens."""
-    seen, before, sent = -1, None, 0.0
+    seen, before, sent = -1, "", 0.0
     while True:
         look = await asyncio.to_thread(run.look)
         if seen < 0:
             seen = max(0, look.steps - FIRST_STEPS)
         steps, now_seen = run.steps_since(seen)
-        said = asdict(look.status)
-        if steps or said != before or time.monotonic() - sent >= STILL_SECONDS:
+        if steps or look.as_json != before or time.monotonic() - sent >= STILL_SECONDS:
             for begin in range(0, max(1, len(steps)), STEPS_A_FRAME):
-                some = [as_json(step) for step in steps[begin : begin + STEPS_A_FRAME]]
-                yield pack({"status": said, "steps": some, "now": time.time()})
-            before, seen, sent = said, now_seen, time.monotonic()
-        await asyncio.sleep(FIGURES_SECONDS)
+                some = ",".join(step.as_json for step in steps[begin : begin + STEPS_A_FRAME])
+                yield pack_json(f'{{"status":{look.as_json},"steps":[{some}],"now":{time.time()},"columns":{{}}}}')
+            before, seen, sent = look.as_json, now_seen, time.monotonic()
+        # All pages at the same moments: then one look at the files, and one text, is for all of them.
+        await asyncio.sleep(FIGURES_SECONDS - time.monotonic() % FIGURES_SECONDS)
 
 
 async def tuples(run: Run, asked: Asked) -> AsyncIterator[bytes]:

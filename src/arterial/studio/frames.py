@@ -30,10 +30,15 @@ def pack(header: Mapping[str, Any], columns: Mapping[str, np.ndarray[Any, Any]] 
     for name, array in arrays.items():
         places[name] = (_CODES[array.dtype.str], at, len(array))
         at += -(-array.nbytes // 8) * 8
-    said = json.dumps({**header, "columns": places}, separators=(",", ":"), default=str).encode()
+    said = json.dumps({**header, "columns": places}, separators=(",", ":"), default=str)
+    return pack_json(said) + b"".join(array.tobytes() + bytes(-array.nbytes % 8) for array in arrays.values())
+
+
+def pack_json(header: str) -> bytes:
+    """A header that is JSON already, with its `columns`."""
+    said = header.encode()
     said += b" " * (-(len(said) + 4) % 8)
-    body = b"".join(array.tobytes() + bytes(-array.nbytes % 8) for array in arrays.values())
-    return len(said).to_bytes(4, "little") + said + body
+    return len(said).to_bytes(4, "little") + said
 
 
 def pack_rows(header: Mapping[str, Any], rows: pl.DataFrame) -> bytes:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 from arterial.connectors.points.contents import POINTS
@@ -17,7 +19,7 @@ from arterial.engine.run.checkpoint.folder import FOLDER
 from arterial.engine.run.figures.status import Status, find_checkpoint, read_status
 from arterial.engine.run.versions.views import view_names
 from arterial.errors import RunError, near
-from arterial.figures.step import StepFigures
+from arterial.figures.step import StepFigures, as_json
 from arterial.figures.steps_file import StepsReader
 from arterial.network.network import NetworkValue
 
@@ -34,6 +36,23 @@ class Look:
     steps: int
     """How many steps were ever seen; those of `Run.steps_since`."""
 
+    @cached_property
+    def as_json(self) -> str:
+        """The status as JSON, made once for all pages."""
+        return json.dumps(asdict(self.status), separators=(",", ":"))
+
+
+@dataclass(frozen=True)
+class SeenStep:
+    """A step of the run."""
+
+    figures: StepFigures
+
+    @cached_property
+    def as_json(self) -> str:
+        """It as JSON, made once for all pages."""
+        return json.dumps(as_json(self.figures), separators=(",", ":"))
+
 
 class Run:
     """A run of any process, found by its folder."""
@@ -42,7 +61,7 @@ class Run:
         self.checkpoint = find_checkpoint(folder)
         self.name = folder.resolve().name
         self._reader = StepsReader(self.checkpoint)
-        self._steps: deque[StepFigures] = deque(maxlen=MOST_STEPS)
+        self._steps: deque[SeenStep] = deque(maxlen=MOST_STEPS)
         self._seen, self._looked = 0, 0.0
         self._look: Look | None = None
         self._lock = threading.Lock()
@@ -78,7 +97,7 @@ class Run:
             raise RunError(f"{self.name}: the run is gone; its folder was removed")
         return status
 
-    def steps_since(self, seen: int) -> tuple[list[StepFigures], int]:
+    def steps_since(self, seen: int) -> tuple[list[SeenStep], int]:
         """The steps that came after so many were seen, as far as they are kept; and how many were seen now."""
         with self._lock:
             wanted = min(max(0, self._seen - seen), len(self._steps))
@@ -98,9 +117,9 @@ class Run:
 
     def _take_in(self, steps: Iterable[StepFigures]) -> None:
         for step in steps:
-            if self._steps and step.step <= self._steps[-1].step:
+            if self._steps and step.step <= self._steps[-1].figures.step:
                 self._steps.clear()  # it began from the start
-            self._steps.append(step)
+            self._steps.append(SeenStep(step))
             self._seen += 1
 
 

@@ -36,5 +36,10 @@ def test_tolls_of_any_kind_become_both(tmp_path: Path) -> None:
     assert (tmp_path / "tolls" / "tolls.csv").read_text() == "5,1,0,30\n5,2,1,7\n"
     rows = pl.read_parquet(tmp_path / "tolls" / "tolls.parquet")
     assert rows.to_dict(as_series=False) == {"vid": [5, 5], "day": [1, 2], "xway": [0, 1], "tolls": [30, 7]}
+    (tmp_path / "history" / "tolls.parquet").mkdir(parents=True)  # as `arterial linear-road history` makes it
+    (tmp_path / "history" / "history.json").write_text("{}")
+    rows.write_parquet(tmp_path / "history" / "tolls.parquet" / "from-0.parquet")
+    write_tolls(tmp_path / "history", tmp_path / "of-history")
+    assert (tmp_path / "of-history" / "tolls.csv").read_text() == "5,1,0,30\n5,2,1,7\n"
     write_tolls(None, tmp_path / "none")
     assert (tmp_path / "none" / "tolls.csv").read_text() == ""

@@ -27,6 +27,7 @@ from arterial.linearroad.history.tables import (
     HistoryTable,
     history_files,
     read_rows,
+    table_in,
 )
 from arterial.linearroad.history.toll_kernel import ascending, bucket_shift, bucket_starts, find_tolls
 from arterial.linearroad.history.travel_time import BY_SPEC, WEEKDAYS, JourneyRules, travel_times
@@ -300,9 +301,8 @@ def _locate(path: Path, name: str, table: HistoryTable) -> Path | tuple[Path, Pa
     for folder in (path, path / FOLDER):
         if _meta(folder, name):
             return folder
-    for candidate in (path / f"{name}.parquet", path / f"{name}.csv"):
-        if candidate.exists():
-            return candidate, path / FOLDER
+    if (found := table_in(path, name)) is not None:
+        return found, path / FOLDER
     if path.is_dir() and (path / "history.json").exists():
         raise DataError(
             f"{path}: this history has no {table.title}. Make it again with `arterial linear-road history`."

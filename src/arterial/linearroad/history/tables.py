@@ -117,6 +117,12 @@ def piece_columns(piece: pa.RecordBatch) -> Columns:
     return {name: piece.column(name).to_numpy(zero_copy_only=False) for name in piece.schema.names}
 
 
+def table_in(folder: Path, name: str) -> Path | None:
+    """The table of that name, `tolls` or `segments`, in the folder of a history, if it is there."""
+    found = (folder / f"{name}.parquet", folder / f"{name}.csv")
+    return next((path for path in found if path.exists()), None)
+
+
 def history_files(path: Path, table: HistoryTable) -> list[Path]:
     """The file itself, or the files of a folder by name; hidden ones and Spark's markers left out."""
     if not path.exists():

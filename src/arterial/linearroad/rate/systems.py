@@ -10,7 +10,7 @@ import polars as pl
 
 from arterial.errors import RunError
 from arterial.linearroad.data.replicate import Replication
-from arterial.linearroad.history.tables import TOLL_HISTORY, read_rows
+from arterial.linearroad.history.tables import TOLL_HISTORY, read_rows, table_in
 
 COMMAND_FILE = "command"
 TOLLS_FOLDER = "tolls"
@@ -71,6 +71,7 @@ def write_tolls(tolls: Path | None, folder: Path) -> None:
     schema = dict.fromkeys(TOLL_HISTORY.columns, pl.Int64)
     parts = [pl.DataFrame(schema=schema)]
     if tolls is not None:
+        tolls = table_in(tolls, "tolls") or tolls
         parts += [pl.DataFrame(rows).select(*schema).cast(pl.Int64) for rows in read_rows(tolls, TOLL_HISTORY)]
     rows = pl.concat(parts)
     rows.write_parquet(folder / "tolls.parquet")

@@ -3,6 +3,7 @@ import { Fragment } from "react";
 import type { Go } from "../../address";
 import type { ArcFacts, BoxFacts } from "../../wire/api";
 import type { ShownProps } from ".";
+import { partsOf, spansOf } from "./about";
 import { costInWords } from "./detail";
 import { GraphPlot } from "./GraphPlot";
 import { lossesOf, useOverflow } from "./losses";
@@ -79,7 +80,7 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
           <h3>Delay and what it is worth</h3>
           <GraphPlot graph={box.graphs.delay} at={output?.p99 ?? null} label="delay in seconds" />
           {output && output.p99 !== null && (
-            <p className="small">p50 {output.p50?.toFixed(2)} s, p99 {output.p99.toFixed(2)} s, utility {output.utility?.toFixed(2) ?? "–"}</p>
+            <p className="small">p50 {output.p50 === null ? "–" : seconds(output.p50)}, p99 {seconds(output.p99)}, utility {output.utility?.toFixed(2) ?? "–"}</p>
           )}
         </section>
       )}
@@ -110,14 +111,20 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
       <Streams title="In" ports={byPort(coming, "end_port")} other="begin" go={go} />
       <Streams title="Out" ports={byPort(leaving, "begin_port")} other="end" go={go} />
       {box.about && (
-        <section>
+        <section className="about">
           <h3>From its documentation</h3>
-          <p className="about">{box.about}</p>
+          {partsOf(box.about).map((part, place) => {
+            if (part.kind === "heading") return <h4 key={place}>{part.texts[0]}</h4>;
+            if (part.kind === "list") return <ul key={place}>{part.texts.map((text) => <li key={text}>{withCode(text)}</li>)}</ul>;
+            return <p key={place}>{withCode(part.texts[0]!)}</p>;
+          })}
         </section>
       )}
     </article>
   );
 }
+
+const withCode = (text: string) => spansOf(text).map((span, place) => (place % 2 ? <code key={place}>{span}</code> : span));
 
 /** The arcs of each port: all of them carry the same stream. */
 function byPort(arcs: ArcFacts[], of: "begin_port" | "end_port"): Map<string, ArcFacts[]> {
