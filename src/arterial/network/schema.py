@@ -123,12 +123,12 @@ class Schema:
         return {field.name: field.type.polars for field in self.fields}
 
 
-@lru_cache(maxsize=1024)
 def can_be_named(name: str) -> bool:
     """Whether a column of a network may have this name."""
     return bool(name) and not name.startswith("@")
 
 
+@lru_cache(maxsize=1024)
 def _empty(fields: tuple[Field, ...]) -> pl.DataFrame:
     """Boxes without input give one with every train, and to make one costs as much as a small step."""
     return pl.DataFrame(schema=Schema(fields).polars())
