@@ -23,6 +23,7 @@ from arterial.boxes.tuples.group_by import GroupBy
 from arterial.connectors.frames import frame_from
 from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
+from arterial.engine.plan.plan import Plan
 from arterial.engine.state.chunks import pack_chunk
 from arterial.errors import ArterialError, NetworkError, near
 from arterial.network.box import SIGN, Box, Stream
@@ -236,26 +237,27 @@ def _compare(
     seed: int,
 ) -> None:
     chance = random.Random(seed)
+    plans: dict[int, Plan] = {}
     for attempt in range(tries):
         settings = {
             "shards": 1 if attempt == 0 else chance.choice((1, 2, 3)),
             "trains": 1 if attempt == 0 else chance.randint(1, most_trains),
             "seed": chance.randrange(2**30),
         }
-        for way, got in _run_twice(network, arrivals, **settings).items():
+        shards = settings["shards"]
+        if shards not in plans:
+            plans[shards] = InProcess(network, shards=shards).plan
+        for way, got in _run_twice(plans[shards], arrivals, settings["trains"], settings["seed"]).items():
             compare(network, expected, got, f"{what}, against {settings}, {way}")
 
 
 def _run_twice(
-    network: NetworkValue, arrivals: Mapping[str, Tuples], shards: int, trains: int, seed: int
+    plan: Plan, arrivals: Mapping[str, Tuples], trains: int, seed: int
 ) -> dict[str, dict[str, list[dict[str, Any]]]]:
     """The outputs of a run by one worker, and of one by several; after each train both must have the same state."""
-    chance = random.Random(seed)
+    chance, network = random.Random(seed), plan.network
     steps = list(_steps(network, arrivals, trains, random.Random(seed)))
-    hosts = {
-        "by one worker": InProcess(network, shards=shards),
-        "by several workers": InProcess(network, shards=shards),
-    }
+    hosts = {"by one worker": InProcess(plan), "by several workers": InProcess(plan)}
     calm, disturbed = hosts.values()
     sinks = {way: ListSink({name: [] for name in network.output_names}) for way in hosts}
     for number, step in enumerate(steps):
@@ -263,7 +265,7 @@ def _run_twice(
             for name, train in host.step(step).items():
                 if name in sinks[way].tuples:
                     sinks[way](name, train)
-        compare_state(calm, disturbed, f"train {number + 1} of {trains} in {shards} shards, seed {seed}")
+        compare_state(calm, disturbed, f"train {number + 1} of {trains} in {plan.shards} shards, seed {seed}")
         chance.choice((disturbed.restart, disturbed.change_worker))()
     return {way: sink.tuples for way, sink in sinks.items()}
 

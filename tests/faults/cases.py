@@ -1,9 +1,13 @@
-"""The networks that the simulated host runs: all kinds of files that a run writes."""
+"""The networks that the simulated host runs: all kinds of files that a run writes.
+
+Each is drawn once, for some hundred runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -63,6 +67,7 @@ class Ledger(Box):
         return {OUT: Train(pl.DataFrame(out, train.tuples.schema, orient="row"), train.through)}
 
 
+@cache
 def tuples() -> pl.DataFrame:
     """The stream."""
     order = pl.int_range(STEPS * PER_STEP, eager=True)
@@ -70,6 +75,7 @@ def tuples() -> pl.DataFrame:
     return pl.DataFrame({"time": order // 3, "key": ((order * 7) % 5).cast(pl.Int32), "value": values})
 
 
+@cache
 def _whole_instants() -> list[Train]:
     """Trains that end between two instants."""
     every = tuples()
@@ -77,6 +83,7 @@ def _whole_instants() -> list[Train]:
     return [Train(every.filter(pl.col("time").is_between(low + 1, high)), high) for low, high in pairwise(bounds)]
 
 
+@cache
 def _network() -> NetworkValue:
     """Two levels, rejects, a connection point, an output of each kind."""
     net = art.Network("faults")
@@ -101,6 +108,7 @@ def _sinks(folder: Path) -> dict[str, Sink]:
 WHOLE = Case(_network, lambda folder: {"rows": MemorySource(_whole_instants())}, _sinks)
 
 
+@cache
 def _ledger_network() -> NetworkValue:
     net = art.Network("ledger")
     net.source("rows", SCHEMA).group_by("key").box(Ledger("ledger")).output("out")
@@ -136,6 +144,7 @@ class Sum(Box):
         return {OUT: Train(pl.DataFrame(out, train.tuples.schema, orient="row"), train.through)}
 
 
+@cache
 def _small_network() -> NetworkValue:
     net = art.Network("small")
     net.source("rows", SCHEMA).group_by("key").box(Sum("sum")).output("out")
@@ -151,6 +160,7 @@ SMALL = Case(
 """As little as there can be, for pairs of crashes."""
 
 
+@cache
 def _replaced_network() -> NetworkValue:
     """An output that goes with the next version, a box with state that stays and one that goes."""
     net = art.Network("replaced")
@@ -222,6 +232,7 @@ class SentLines(LiveSource):
         Spool(self._spool).clear()
 
 
+@cache
 def _live_network() -> NetworkValue:
     net = art.Network("live")
     rows = net.source("rows", SCHEMA)
@@ -281,6 +292,7 @@ def _write(path: Path, some: bytes) -> None:
     disk().sync(path.parent)
 
 
+@cache
 def _texts() -> dict[str, bytes]:
     """What the files hold in the end: five instants each, and a line that does not fit."""
     texts = {}
@@ -290,6 +302,7 @@ def _texts() -> dict[str, bytes]:
     return texts
 
 
+@cache
 def _followed_network() -> NetworkValue:
     net = art.Network("followed")
     rows = net.source("rows", SCHEMA)

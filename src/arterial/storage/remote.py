@@ -32,6 +32,8 @@ def path_of(text: str | os.PathLike[str]) -> Path:
     """
     if isinstance(text, RemotePath):
         return text
+    if str(text).startswith("/"):  # as most do, and no scheme does
+        return text if isinstance(text, Path) else Path(text)
     # `Path` makes one slash of the two behind a scheme; a folder of that name is not meant.
     parts = PurePosixPath(text).parts
     if not parts or parts[0].lower().removesuffix(":") not in SCHEMES or not parts[0].endswith(":"):

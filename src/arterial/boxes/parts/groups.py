@@ -7,6 +7,7 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.boxes.parts import kernels
+from arterial.network.nulls import filled, is_null
 
 _PLAIN = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Boolean)
 """What numpy widens itself, sooner than polars plans a cast."""
@@ -18,7 +19,7 @@ def codes(columns: list[pl.Series], rows: int) -> Array:
     for column in columns:
         parts.append(_code(column))
         if column.null_count():
-            parts.append(column.is_null().cast(pl.Int64).to_numpy())
+            parts.append(is_null(column).astype(np.int64))
     if not parts:
         return np.zeros((rows, 1), np.int64)
     if len(parts) == 1:
@@ -56,7 +57,8 @@ def touched(slots: Array, count: int) -> Array:
 
 def _code(column: pl.Series) -> Array:
     if column.dtype == pl.String:
-        return column.fill_null("").cast(pl.Categorical).to_physical().cast(pl.Int64).to_numpy()
+        texts = column.fill_null("") if column.null_count() else column
+        return texts.cast(pl.Categorical).to_physical().cast(pl.Int64).to_numpy()
     return integers_of(column)
 
 
@@ -64,10 +66,9 @@ def integers_of(column: pl.Series) -> Array:
     """The column, which is no text, as integers that are equal exactly where the values are; null is as 0."""
     kind = column.dtype
     if kind == pl.Float64:
-        values = (column.fill_null(0.0) if column.null_count() else column).to_numpy() + 0.0  # -0.0 becomes 0.0
+        values = filled(column, 0.0) + 0.0  # -0.0 becomes 0.0
         values[np.isnan(values)] = np.nan
         return values.view(np.int64)
     if kind in _PLAIN and not column.null_count():
         return column.to_numpy().astype(np.int64, copy=False)
-    column = column.cast(pl.Int64)
-    return (column.fill_null(0) if column.null_count() else column).to_numpy()
+    return filled(column.cast(pl.Int64), 0)

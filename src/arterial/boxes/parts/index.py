@@ -11,6 +11,7 @@ import polars as pl
 from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import integers_of
+from arterial.network.nulls import is_null
 
 _FEW = 4096
 """So many rows that nothing refers to are no matter."""
@@ -171,12 +172,12 @@ class RowIndex:
             values = self._text_codes(name, column, learn) if is_text else integers_of(column)
             matrix[:, word] |= values if bits == _WORD else (values & ((1 << bits) - 1)) << shift
             if column.null_count():
-                matrix[:, null[0]] |= column.is_null().to_numpy().astype(np.int64) << null[1]
+                matrix[:, null[0]] |= is_null(column).astype(np.int64) << null[1]
         return matrix
 
     def _text_codes(self, name: str, column: pl.Series, learn: bool) -> Array:
         numbers = self._texts.setdefault(name, {})
-        texts = column.fill_null("").alias("text")
+        texts = (column.fill_null("") if column.null_count() else column).alias("text")
         distinct = texts.unique().to_list()
         if learn:
             for text in distinct:

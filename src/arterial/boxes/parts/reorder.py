@@ -10,6 +10,7 @@ import polars as pl
 
 from arterial.boxes.parts.order import Held, instants, unordered_through
 from arterial.network.box import SIGN
+from arterial.network.nulls import filled
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, FURTHEST, Train
 
@@ -51,12 +52,11 @@ def split_late(
     tuples: pl.DataFrame, time: str, highest: int, promised: int, disorder: int, signed: bool
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tuples that are in time, and the late ones: by the highest time before each, or by what was promised."""
-    times = (
-        tuples[time].cast(pl.Int64).fill_null(BEGIN).to_numpy() if tuples[time].null_count() else instants(tuples, time)
-    )
+    times = filled(tuples[time].cast(pl.Int64), BEGIN)
     unusable = (times < -FURTHEST) | (times > FURTHEST)
     if signed:
-        unusable |= ~tuples[SIGN].is_in([1, -1]).fill_null(False).to_numpy()
+        signs = filled(tuples[SIGN], 0)
+        unusable |= (signs != 1) & (signs != -1)
     if unusable.any():
         times = np.where(unusable, BEGIN, times)
     before = np.maximum.accumulate(np.concatenate([[highest], times]))[:-1]

@@ -22,6 +22,7 @@ from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.index import Groups, RowIndex
+from arterial.network.nulls import filled
 from arterial.network.state import State
 
 _MOST_ALIKE = 6
@@ -64,7 +65,8 @@ class KeyedTable:
             parts.insert(0, self.begin)
         if not parts:
             return pl.DataFrame(schema=dict(self.schema))
-        return self._latest(parts).filter(pl.col(self.alive) != 0)
+        rows = self._latest(parts)
+        return _chosen(rows, rows[self.alive].to_numpy() != 0)
 
     def write(self, rows: pl.DataFrame, changes: pl.DataFrame | None = None) -> None:
         """Make these the rows. `changes` are those that are new, other than before, or gone; None means any."""
@@ -150,9 +152,10 @@ class KeyedTable:
                 self._drop(key)
         alone = not keys and self.begin is None  # nothing lies below that a row could hide
         if over is not None or alone:
-            stays = pl.lit(True) if over is None else ~over
-            kept = merged.select((stays & (pl.col(self.alive) != 0) if alone else stays).alias("kept"))["kept"]
-            merged, slots = merged.filter(kept), None if slots is None else slots[kept.fill_null(False).to_numpy()]
+            kept = merged[self.alive].to_numpy() != 0 if alone else np.ones(merged.height, np.bool_)
+            if over is not None:
+                kept &= filled(merged.select((~over).alias("kept"))["kept"], False)
+            merged, slots = _chosen(merged, kept), None if slots is None else slots[kept]
         if merged.height:
             self._put(_serial(keys[-1]) + 1 if keys else 0, merged, slots)
         return merged if alone else None
@@ -190,7 +193,7 @@ class KeyedTable:
 
     def _in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         # Of several rows with one key the last counts.
-        return rows.sort(self.key, maintain_order=True) if self.key else rows
+        return rows.sort(self.key, maintain_order=True) if self.key and rows.height > 1 else rows
 
     def _latest(self, parts: list[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat(parts)
@@ -227,3 +230,8 @@ def _serial(key: str) -> int:
 
 def _rows(key: str) -> int:
     return int(key.partition(".")[2])
+
+
+def _chosen(rows: pl.DataFrame, which: Array) -> pl.DataFrame:
+    """Some of the rows; mostly they are all, and polars would plan a filter longer than it takes to see that."""
+    return rows if which.all() else rows.filter(pl.Series(which))

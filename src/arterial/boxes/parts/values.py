@@ -13,6 +13,7 @@ from arterial.boxes.parts.groups import codes
 from arterial.boxes.parts.net import Elements
 from arterial.boxes.parts.table import KeyedTable
 from arterial.network.expression.tree import Call, Tree
+from arterial.network.nulls import is_null
 from arterial.network.schema import Schema
 from arterial.network.state import State
 
@@ -50,7 +51,7 @@ class Values:
         self, tuples: pl.DataFrame, values: pl.Series, weights: Array, groups: tuple[Array, Array], elements: Elements
     ) -> Extremes:
         """What the values come to at each end; the state is written. `groups` are those of known values and tuples."""
-        known, rows = self.known, np.flatnonzero(values.is_not_null().to_numpy())
+        known, rows = self.known, np.flatnonzero(~is_null(values))
         came = pl.DataFrame({key: tuples[key].gather(rows) for key in self.keys} | {VALUE: values.gather(rows)})
         everyone = pl.concat([known.drop(COUNT), came])
         group = np.concatenate([groups[0], groups[1][rows]])

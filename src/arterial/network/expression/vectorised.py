@@ -50,6 +50,9 @@ def vectorised(tree: Tree) -> pl.Expr:
 def evaluate(tuples: pl.DataFrame, trees: Sequence[Tree], height: int | None = None) -> list[pl.Series]:
     """The values of all trees for every tuple. `height` is their number, where no column says so."""
     height = tuples.height if height is None else height
+    names = [tree.name for tree in trees if isinstance(tree, Column)]
+    if len(names) == len(trees):
+        return [tuples[name].alias(str(i)) for i, name in enumerate(names)]  # nothing to compute, nothing to plan
     expressions = [vectorised(tree).alias(str(i)) for i, tree in enumerate(trees)]
     if len(expressions) > 1:
         try:

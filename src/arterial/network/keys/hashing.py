@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from arterial.arrays import Array
+from arterial.network.nulls import filled, is_null
 
 GOLDEN = 0x9E3779B97F4A7C15
 """2^64 / golden ratio."""
@@ -52,16 +53,16 @@ def hash_tuples(tuples: pl.DataFrame, columns: Sequence[str], seed: int = 0) -> 
 def value_bits(column: pl.Series) -> Array:
     """64 bits for each number, time or truth value; equal values have equal bits, whatever the width of an integer."""
     if column.dtype.is_float():
-        values: Array = np.add(column.fill_null(0.0).to_numpy(), 0.0, dtype=np.float64)  # -0.0 becomes 0.0
+        values: Array = np.add(filled(column, 0.0), 0.0, dtype=np.float64)  # -0.0 becomes 0.0
         values[np.isnan(values)] = np.nan
     else:
-        values = column.cast(pl.Int64).fill_null(0).to_numpy()
+        values = filled(column.cast(pl.Int64), 0)
     return values.view(np.uint64)
 
 
 def with_nulls(bits: Array, column: pl.Series) -> Array:
     """The bits of a column's values, with `NULL` where there is none."""
-    return np.where(column.is_null().to_numpy(), np.uint64(NULL), bits) if column.null_count() else bits
+    return np.where(is_null(column), np.uint64(NULL), bits) if column.null_count() else bits
 
 
 def _letters(column: pl.Series) -> tuple[Array, Array]:

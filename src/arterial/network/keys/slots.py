@@ -47,8 +47,12 @@ def split(tuples: pl.DataFrame, columns: tuple[str, ...], shards: int) -> list[p
     if not tuples.height:
         return [nothing] * shards
     owner = slots(tuples, columns, shards)
-    owners = set(owner.tolist()) if tuples.height < shards else range(shards)  # of a short train most slots get nothing
-    return [tuples.filter(pl.Series(owner == slot)) if slot in owners else nothing for slot in range(shards)]
+    counts = np.bincount(owner, minlength=shards).tolist()
+    # Of a short train most slots get nothing, and maybe one all.
+    return [
+        nothing if not count else tuples if count == tuples.height else tuples.filter(pl.Series(owner == slot))
+        for slot, count in enumerate(counts)
+    ]
 
 
 def of_slot(tuples: pl.DataFrame, columns: tuple[str, ...], shards: int, slot: int) -> pl.DataFrame:

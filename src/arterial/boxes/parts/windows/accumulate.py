@@ -24,6 +24,7 @@ from arterial.boxes.parts.windows.percentiles import (
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call, share_of
 from arterial.network.expression.vectorised import divide, evaluate
+from arterial.network.nulls import filled, is_null
 from arterial.network.schema import Schema, Type
 
 WINDOW = "@window"
@@ -141,7 +142,7 @@ def numbers_of(column: pl.Series) -> Array:
     """The column as 64-bit numbers; what stands in place of nulls does not matter."""
     if column.dtype != pl.Float64:
         column = column.cast(pl.Int64)
-    return (column.fill_null(0) if column.null_count() else column).to_numpy()
+    return filled(column, 0)
 
 
 def is_whole_mean(call: Call) -> bool:
@@ -151,7 +152,7 @@ def is_whole_mean(call: Call) -> bool:
 
 def valid_rows(values: pl.Series) -> Array:
     """Which values are not null; empty, if all are."""
-    return values.is_not_null().to_numpy() if values.null_count() else _ALL
+    return ~is_null(values) if values.null_count() else _ALL
 
 
 def _columns(i: int, call: Call) -> dict[str, pl.DataType]:
@@ -215,7 +216,7 @@ def _add(
 def _pick(function: str, old: pl.Series, values: pl.Series, slots: Array, valid: Array, count: int) -> pl.Series:
     """first, last, min and max: of all values, old and new, the one to keep for each slot."""
     known = np.full(count, -1, np.int64)
-    has = old.is_not_null().to_numpy() if old.null_count() else np.ones(len(old), np.bool_)
+    has = ~is_null(old)
     known[: len(old)] = np.where(has, np.arange(len(old)), -1)
     if function in ("min", "max"):
         if values.dtype == pl.String:
@@ -252,7 +253,8 @@ def _distinct(values: pl.Series, valid: Array, slots: Array, count: int) -> Arra
 def _result(i: int, call: Call, windows: pl.DataFrame) -> pl.Series:
     me = f"@{i}"
     if call.function == "sum":
-        return windows.select(pl.when(pl.col(f"{me}.n") > 0).then(pl.col(me))).to_series()
+        none = windows[f"{me}.n"].to_numpy() <= 0
+        return windows[me].set(pl.Series(none), None) if none.any() else windows[me]
     if call.function == "approx_percentile":
         return histogram_percentiles(me, windows, share_of(call))
     if is_whole_mean(call):

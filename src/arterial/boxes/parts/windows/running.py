@@ -12,6 +12,7 @@ from arterial.boxes.parts.windows.accumulate import SIZE, is_whole_mean, numbers
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call
 from arterial.network.expression.vectorised import evaluate
+from arterial.network.nulls import is_null
 
 _HOW = {"first": 0, "last": 1, "min": 2, "max": 3}
 
@@ -63,7 +64,7 @@ class _Before:
 
     def rows(self, column: str) -> Array:
         rows = np.full(self.count, -1, np.int64)
-        rows[self.groups] = np.where(self.known[column].is_not_null().to_numpy(), np.arange(self.known.height), -1)
+        rows[self.groups] = np.where(is_null(self.known[column]), -1, np.arange(self.known.height))
         return rows
 
 
