@@ -28,7 +28,7 @@ EVERYDAY = re.findall(
     r"\w+",
     """application ahead bound chain clean compile cost crossing csv daemon damage decide drawn drop error failed
     failures file find finished folder format gateway hash hashing hdfs http in inprocess insert java json life local
-    lock lower made memory names optimize packed packing parser partitions place postgres preloaded private
+    lock lower made memory names nulls optimize packed packing parser partitions place postgres preloaded private
     process processor python read reader reading ready reorder rules s3 serial server session settings share show
     spark sqlite start started storage table texts tree troubles vectorised""",
 )

@@ -7,7 +7,7 @@ import polars as pl
 
 from arterial.arrays import Array
 from arterial.boxes.parts import kernels
-from arterial.network.nulls import filled, is_null
+from arterial.network.keys.nulls import filled, is_null
 
 _PLAIN = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Boolean)
 """What numpy widens itself, sooner than polars plans a cast."""

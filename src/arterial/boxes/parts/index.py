@@ -11,7 +11,7 @@ import polars as pl
 from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import integers_of
-from arterial.network.nulls import is_null
+from arterial.network.keys.nulls import is_null
 
 _FEW = 4096
 """So many rows that nothing refers to are no matter."""

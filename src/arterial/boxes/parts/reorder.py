@@ -10,7 +10,7 @@ import polars as pl
 
 from arterial.boxes.parts.order import Held, instants, unordered_through
 from arterial.network.box import SIGN
-from arterial.network.nulls import filled
+from arterial.network.keys.nulls import filled
 from arterial.network.state import State
 from arterial.network.train import BEGIN, END, FURTHEST, Train
 

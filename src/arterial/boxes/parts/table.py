@@ -22,7 +22,7 @@ from arterial.arrays import Array
 from arterial.boxes.parts import kernels
 from arterial.boxes.parts.groups import codes, slots_of
 from arterial.boxes.parts.index import Groups, RowIndex
-from arterial.network.nulls import filled
+from arterial.network.keys.nulls import filled
 from arterial.network.state import State
 
 _MOST_ALIKE = 6

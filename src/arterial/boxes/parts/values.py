@@ -13,7 +13,7 @@ from arterial.boxes.parts.groups import codes
 from arterial.boxes.parts.net import Elements
 from arterial.boxes.parts.table import KeyedTable
 from arterial.network.expression.tree import Call, Tree
-from arterial.network.nulls import is_null
+from arterial.network.keys.nulls import is_null
 from arterial.network.schema import Schema
 from arterial.network.state import State
 

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from arterial.arrays import Array
-from arterial.network.nulls import filled, is_null
+from arterial.network.keys.nulls import filled, is_null
 
 GOLDEN = 0x9E3779B97F4A7C15
 """2^64 / golden ratio."""

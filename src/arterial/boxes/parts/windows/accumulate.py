@@ -24,7 +24,7 @@ from arterial.boxes.parts.windows.percentiles import (
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call, share_of
 from arterial.network.expression.vectorised import divide, evaluate
-from arterial.network.nulls import filled, is_null
+from arterial.network.keys.nulls import filled, is_null
 from arterial.network.schema import Schema, Type
 
 WINDOW = "@window"

@@ -12,7 +12,7 @@ from arterial.boxes.parts.windows.accumulate import SIZE, is_whole_mean, numbers
 from arterial.network.expression.aggregate import Aggregation
 from arterial.network.expression.tree import Call
 from arterial.network.expression.vectorised import evaluate
-from arterial.network.nulls import is_null
+from arterial.network.keys.nulls import is_null
 
 _HOW = {"first": 0, "last": 1, "min": 2, "max": 3}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from arterial.arrays import Array
@@ -13,6 +14,8 @@ def is_null(column: pl.Series) -> Array:
     >>> is_null(pl.Series([7, None])).tolist()
     [False, True]
     """
+    if not column.null_count():
+        return np.zeros(len(column), np.bool_)
     nulls: Array = column.to_arrow().is_null().to_numpy(zero_copy_only=False)
     return nulls
 
