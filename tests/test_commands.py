@@ -1,6 +1,6 @@
 """The commands in README and docs: all have known options; those that need little are run in order in an empty folder.
 
-`RUN_ELSEWHERE` says which pages have tests of their own, and `ONLY_PARSED` which are not run, and why.
+`RUN_ELSEWHERE` says which pages have tests of their own.
 """
 
 from __future__ import annotations
@@ -252,6 +252,7 @@ def test_the_commands_of_the_pages_about_linear_road(tmp_path: Path) -> None:
 
 RUN_ELSEWHERE = {
     "README.md": "here, in an empty folder (slow)",
+    "docs/cluster.md": "tests/cluster/test_page.py; HDFS and S3: tests/storage/stores/test_page.py (slow)",
     "docs/index.md": "tests/test_how_to.py",
     "docs/how-to/folder.md": "tests/test_how_to.py",
     "docs/how-to/look.md": "tests/test_how_to.py",
@@ -265,6 +266,7 @@ RUN_ELSEWHERE = {
     "docs/live.md": "tests/test_pages.py (slow)",
     "docs/moving/experiments.md": "tests/test_pages.py (slow)",
     "docs/operations.md": "tests/test_how_to.py (slow)",
+    "docs/peers.md": "tests/peers/test_page.py (slow)",
     "docs/runtime/attach.md": "tests/test_pages.py (slow)",
     "docs/runtime/replace.md": "tests/test_pages.py (slow)",
     "docs/runtime/views.md": "tests/test_pages.py (slow)",
@@ -276,17 +278,12 @@ RUN_ELSEWHERE = {
     "docs/tutorial/fleet.md": "tests/test_tutorial.py",
     "docs/tutorial/sensors.md": "tests/test_tutorial.py",
 }
-ONLY_PARSED = {
-    "docs/cluster.md": "needs several hosts; tests/cluster runs such commands on hosts of its own",
-    "docs/peers.md": "takes hours; tests/peers judges each peer on a short city",
-}
 
 
 def test_it_is_known_which_pages_are_run() -> None:
     here = {f"docs/{name}" for name in (*RUN_HERE, *RUN_BESIDE)} | {f"docs/linear-road/{name}" for name in IN_A_CITY}
     pages = {str(page.relative_to(ROOT)) for page in PAGES if _commands(page)}
-    assert pages <= here | RUN_ELSEWHERE.keys() | ONLY_PARSED.keys()
-    assert not (here | RUN_ELSEWHERE.keys()) & ONLY_PARSED.keys()
-    for test in {**RUN_ELSEWHERE, **ONLY_PARSED}.values():
+    assert pages <= here | RUN_ELSEWHERE.keys()
+    for test in RUN_ELSEWHERE.values():
         for path in re.findall(r"tests/[\w/.]+", test):
             assert (ROOT / path).exists(), path

@@ -185,7 +185,7 @@ class SparkHosts:
     def until(self, workers: int, seconds: float = 120) -> None:
         """Wait until so many workers have registered with the master."""
         log = self.host("master").log("spark")
-        _until(lambda: log.read_text().count("Registering worker") >= workers, seconds, log.read_text)
+        until(lambda: log.read_text().count("Registering worker") >= workers, seconds, log.read_text)
 
     def arterial(
         self,
@@ -199,13 +199,13 @@ class SparkHosts:
         conf = {
             "spark.executor.memory": "512m",
             "spark.driver.memory": "512m",
-            "spark.executor.extraJavaOptions": _java_options(),
+            "spark.executor.extraJavaOptions": java_options(),
             **({"spark.authenticate": "true", "spark.authenticate.secret": self._secret} if self._secret else {}),
             **(more or {}),
         }
         options = [part for name, value in conf.items() for part in ("--spark-conf", f"{name}={value}")]
         command = [sys.executable, "-m", "arterial", *arguments, "--master", master or self.url, *options]
-        java = _java_options().replace("-XX:+UseSerialGC", "")  # a driver says another one, and Java takes only one
+        java = java_options().replace("-XX:+UseSerialGC", "")  # a driver says another one, and Java takes only one
         return self.host(host).start(command, log, {"ARTERIAL_ARCHIVE": "off", "JAVA_TOOL_OPTIONS": java})
 
     def finish(self, process: subprocess.Popen[bytes], host: str, log: str = "driver", seconds: float = 900) -> str:
@@ -237,7 +237,7 @@ class SparkHosts:
             "SPARK_LOCAL_IP": host.address,
             "SPARK_LOCAL_DIRS": "/tmp/spark",
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": f"{_java_options()} -Dspark.worker.timeout=10{auth}",
+            "SPARK_DAEMON_JAVA_OPTS": f"{java_options()} -Dspark.worker.timeout=10{auth}",
             "SPARK_NO_DAEMONIZE": "1",
         }
         command: list[str | Path] = [
@@ -249,15 +249,15 @@ class SparkHosts:
         self._daemons[name] = host.start([*command, "--webui-port", "0", *arguments], "spark", environment)
         if name == "master":
             log = host.log("spark")
-            _until(lambda: "I have been elected leader" in log.read_text(), 120, log.read_text)
+            until(lambda: "I have been elected leader" in log.read_text(), 120, log.read_text)
 
 
-def _java_options() -> str:
+def java_options() -> str:
     """Small and quick to start: with the archive of classes, if there is one."""
     return " ".join(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *Archive(find_java(), spark_home()).options()])
 
 
-def _until(true: object, seconds: float, otherwise: object) -> None:
+def until(true: object, seconds: float, otherwise: object) -> None:
     patience = time.monotonic() + seconds
     while not true():  # type: ignore[operator]
         assert time.monotonic() < patience, otherwise()  # type: ignore[operator]
