@@ -23,9 +23,8 @@ ADAPTER = """
 import pathlib, shutil, subprocess, sys
 output = pathlib.Path(sys.argv[1])
 out = output.parent.parent / "theirs"
-subprocess.run(
-    [sys.executable, "-m", "arterial", "linear-road", "run", "--data", "-", "--out", out, "--speed", "1"], check=True
-)
+words = ["--data", "-?eof=end", "--out", out, "--speed", "1"]
+subprocess.run([sys.executable, "-m", "arterial", "linear-road", "run", *words], check=True)
 shutil.copy(out / "output.csv", output)
 """
 
