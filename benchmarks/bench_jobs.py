@@ -13,6 +13,7 @@ import json
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -38,7 +39,8 @@ class Job:
     short: str
     """What the peers call it."""
     name: str
-    columns: Callable[[np.random.Generator], dict[str, np.ndarray]]
+    columns: Callable[[np.random.Generator, int], dict[str, np.ndarray]]
+    """So many random tuples, but for their times."""
     network: Callable[[], art.Network]
     at_once: Callable[[pl.LazyFrame], pl.LazyFrame]
 
@@ -53,9 +55,13 @@ class Peer:
 
 
 PEERS_FOLDER = Path(__file__).parents[1] / "peers" / "jobs"
-_BUILD = Path(__file__).parents[1] / "build" / "peers"
+_BUILD = Path(__file__).parents[1] / "build" / "peers" / "python"
 PEER_TUPLES = int(os.environ.get("ARTERIAL_BENCH_PEER_TUPLES", "200000"))
-PEERS = (Peer("Bytewax", _BUILD / "bytewax" / "bin" / "python", "with_bytewax.py"),)
+PEERS = (
+    Peer("Bytewax", _BUILD / "bytewax" / "bin" / "python", "with_bytewax.py"),
+    Peer("Structured Streaming", Path(sys.executable), "with_spark.py"),
+    Peer("Flink SQL", _BUILD / "pyflink" / "bin" / "python", "with_flink.py"),
+)
 COLUMNS = {
     "averages": ["sensor", "time", "mean"],
     "sessions": ["user", "time", "n", "spent", "since"],
@@ -70,7 +76,7 @@ def measure() -> list[Figure]:
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="arterial-bench-") as scratch:
         folder = Path(scratch)
-        (folder / "polygons.json").write_text(json.dumps(_polygons().tolist()))
+        write_polygons(folder / "polygons.json")
         for job in JOBS:
             ours, theirs = _compare(job, folder / f"{job.short}.parquet")
             rate = f"Polars {TUPLES / theirs / 1e6:.1f}"
@@ -91,33 +97,36 @@ def measure() -> list[Figure]:
 def _peer(peer: Peer, job: Job, folder: Path) -> float:
     """What a tuple costs a peer, in seconds of the processor. Its answers must be right."""
     tuples = pl.read_parquet(folder / f"{job.short}.parquet").head(PEER_TUPLES)
-    costs = []
-    for some in (tuples.head(PEER_TUPLES // 10), tuples):
-        source, target = folder / "peer.parquet", folder / "answers.csv"
-        some.write_parquet(source)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        words: list[str | Path] = [
-            peer.python,
-            PEERS_FOLDER / peer.script,
-            job.short,
-            source,
-            target,
-            folder / "polygons.json",
-        ]
-        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=PEERS_FOLDER)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        costs.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    few = tuples.head(PEER_TUPLES // 10)
+    return (run_peer(peer, job, tuples, folder) - run_peer(peer, job, few, folder)) / (tuples.height - few.height)
+
+
+def run_peer(peer: Peer, job: Job, tuples: pl.DataFrame, folder: Path) -> float:
+    """Have a peer do a job, and check its answers: the seconds of the processor. The folder has the polygons."""
+    source, target = folder / "peer.parquet", folder / "answers.csv"
+    tuples.write_parquet(source)
+    words = [peer.python, PEERS_FOLDER / peer.script, job.short, source, target, folder / "polygons.json"]
+    command = [sys.executable, "-m", "benchmarks.with_descendants", *map(str, words)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PEERS_FOLDER.parents[1])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, (peer.name, job.name, done.stderr[-3000:])
     names = COLUMNS[job.short]
     right = job.at_once(tuples.lazy()).collect().select(names)
-    came = pl.read_csv(target, has_header=False, new_columns=names).cast(right.schema)
+    came = pl.read_csv(target, has_header=False, new_columns=names, schema_overrides=list(right.schema.values()))
     assert came.sort(names).equals(right.sort(names)), (peer.name, job.name)
-    return (costs[1] - costs[0]) / (tuples.height - PEER_TUPLES // 10)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def random_tuples(job: Job, tuples: int) -> pl.DataFrame:
+    """So many tuples of an hour, in order."""
+    chance = np.random.default_rng(1)
+    times = np.sort(chance.integers(0, SECONDS, tuples))
+    return pl.DataFrame({"time": times, **job.columns(chance, tuples)})
 
 
 def _compare(job: Job, file: Path) -> tuple[float, float]:
-    chance = np.random.default_rng(1)
-    times = np.sort(chance.integers(0, SECONDS, TUPLES))
-    pl.DataFrame({"time": times, **job.columns(chance)}).write_parquet(file)
+    random_tuples(job, TUPLES).write_parquet(file)
     ours, theirs = [], []
     for repeat in range(REPEATS):
         started = time.process_time()
@@ -198,15 +207,20 @@ def _firsts_at_once(events: pl.LazyFrame) -> pl.LazyFrame:
     return events.unique("id", keep="first", maintain_order=True)
 
 
-def _moves(chance: np.random.Generator) -> dict[str, np.ndarray]:
+def _moves(chance: np.random.Generator, tuples: int) -> dict[str, np.ndarray]:
     """Objects that drive straight on and turn back at the edges of a square; each in turn reports."""
-    turn, number = np.divmod(np.arange(TUPLES), OBJECTS)
+    turn, number = np.divmod(np.arange(tuples), OBJECTS)
     places = {}
     for axis in ("x", "y"):
         start, speed = chance.uniform(0, SIDE, OBJECTS), chance.uniform(-3, 3, OBJECTS)
         along = np.mod(start[number] + turn * speed[number], 2 * SIDE)
         places[axis] = np.where(along > SIDE, 2 * SIDE - along, along)
     return {"object": number, **places}
+
+
+def write_polygons(file: Path) -> None:
+    """The polygons, for peers."""
+    file.write_text(json.dumps(_polygons().tolist()))
 
 
 def _polygons() -> np.ndarray:
@@ -271,9 +285,9 @@ JOBS = (
     Job(
         "averages",
         "sliding average and a table",
-        lambda chance: {
-            "sensor": chance.integers(0, SENSORS, TUPLES),
-            "value": chance.integers(0, 100, TUPLES),
+        lambda chance, tuples: {
+            "sensor": chance.integers(0, SENSORS, tuples),
+            "value": chance.integers(0, 100, tuples),
         },
         _averages,
         _averages_at_once,
@@ -281,7 +295,7 @@ JOBS = (
     Job(
         "sessions",
         "sessions",
-        lambda chance: {"user": chance.integers(0, USERS, TUPLES), "spent": chance.integers(0, 9, TUPLES)},
+        lambda chance, tuples: {"user": chance.integers(0, USERS, tuples), "spent": chance.integers(0, 9, tuples)},
         _sessions,
         _sessions_at_once,
     ),
@@ -289,14 +303,14 @@ JOBS = (
     Job(
         "leaders",
         "top 10 a minute",
-        lambda chance: {"page": (PAGES * chance.random(TUPLES) ** 3).astype(np.int64)},
+        lambda chance, tuples: {"page": (PAGES * chance.random(tuples) ** 3).astype(np.int64)},
         _leaders,
         _leaders_at_once,
     ),
     Job(
         "firsts",
         "de-duplication with a day's memory",
-        lambda chance: {"id": chance.integers(0, IDS, TUPLES), "value": chance.integers(0, 9, TUPLES)},
+        lambda chance, tuples: {"id": chance.integers(0, IDS, tuples), "value": chance.integers(0, 9, tuples)},
         _firsts,
         _firsts_at_once,
     ),
