@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shlex
 import shutil
 import signal
@@ -40,9 +41,6 @@ def main() -> None:
         command = [sys.executable, __file__, TOLL]
         run = subprocess.Popen(command, stdout=said, stderr=said, start_new_session=True)
     try:
-        import arterial.cli.main
-        import arterial.studio.server  # noqa: F401  while the other one starts Spark
-
         _wait_for_status(run)
         arterial_command(STUDIO, *sys.argv[1:])
     except KeyboardInterrupt:
@@ -64,11 +62,9 @@ def toll() -> None:
 
 def arterial_command(words: str, *more: str) -> None:
     """A command of `arterial` in this process."""
-    from arterial.cli.main import main as arterial
-
     sys.argv = ["arterial", *shlex.split(words), *more]
     try:
-        arterial()
+        runpy.run_module("arterial", run_name="__main__")
     except SystemExit as ended:
         if ended.code not in (0, INTERRUPTED):
             raise
