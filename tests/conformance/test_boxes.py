@@ -17,7 +17,6 @@ CASES = cases()
     [
         *((0, 0, 5), (12, 2, 5)),
         pytest.param(1, 1, 5, marks=pytest.mark.thorough),
-        pytest.param(40, 3, 2, marks=pytest.mark.thorough),
         pytest.param(40, 3, 5, marks=pytest.mark.slow),
         pytest.param(150, 4, 3, marks=pytest.mark.slow),
     ],

@@ -192,7 +192,7 @@ def test_a_screen_reader_finds_its_way_in_the_city(page: Page, city: Path) -> No
     assert not found, "\n\n".join(found)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_hundred_thousand_vehicles(page: Page, tmp_path: Path) -> None:
     many, xways = 100_000, 4
     vid = pl.int_range(many, eager=True)
