@@ -42,6 +42,7 @@ YOURS = (
     "watch.py",
     "ask.py",
     "more.py",
+    "on_cluster.py",
 )
 
 

@@ -50,9 +50,9 @@ def go(spark: SparkSession, data: Path, checkpoint: Path, interval: float = 0.0)
 
 
 def main(data: str, checkpoint: str) -> None:
-    """Run it in a Spark of its own, slowly enough to be watched."""
+    """Run it in a Spark of its own, slowly enough to be watched, also by queries that step back on a busy machine."""
     spark = spark_session("kept", master="local[2,4]")
-    go(spark, Path(data), Path(checkpoint), interval=0.4)
+    go(spark, Path(data), Path(checkpoint), interval=1.5)
     spark.stop()
 
 
