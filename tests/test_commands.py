@@ -209,6 +209,7 @@ IN_A_CITY = {
         "--out answers --replicate 16": "--out many --replicate 2",
     },
     "plan.md": {
+        " peak ": " dense ",  # an earlier page has one
         "simulate ": "simulate --density 0.05 ",
         "--from 120": "--from 40 --until 50",
         "--replicate 64": "--replicate 4",
