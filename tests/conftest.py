@@ -65,7 +65,7 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture
 def here(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Runs a command in this process and in the test's folder, on the Spark of all tests, which it leaves running."""
-    monkeypatch.setattr(type(spark), "stop", lambda session: None)
+    monkeypatch.setattr("arterial.engine.spark.session.stop_spark", lambda session: None)
     monkeypatch.chdir(tmp_path)
     return lambda *words: CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
 

@@ -206,7 +206,7 @@ def test_the_document(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_on_spark(cars: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(spark), "stop", lambda session: None)
+    monkeypatch.setattr("arterial.engine.spark.session.stop_spark", lambda session: None)
     query = [
         "SELECT kind, count(*) AS n FROM Cars WHERE speed > 1 GPAC-IN (-5, 5, 5, -5) GROUP BY kind",
         "--from",

@@ -89,7 +89,7 @@ def _spark_plan(plan: Plan) -> str:
     from arterial.engine.host.failures import FAIL
     from arterial.engine.spark.levels import add_levels
     from arterial.engine.spark.packed_work import PackedWork
-    from arterial.engine.spark.session import spark_session
+    from arterial.engine.spark.session import spark_session, stop_spark
     from arterial.engine.spark.source import read_sources
     from arterial.engine.spark.work import Work
 
@@ -98,5 +98,5 @@ def _spark_plan(plan: Plan) -> str:
         work = PackedWork.of(Work("explain", plan, {}, {}, FAIL, folder=""), Path(folder))
         rows = add_levels(read_sources(session, work, Path(folder), 1), work, len(plan.levels))
         text: str = rows._jdf.queryExecution().logical().toString()
-    session.stop()
+    stop_spark(session)
     return text

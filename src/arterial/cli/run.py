@@ -131,7 +131,7 @@ def run(
     Example: arterial run examples/speeding.py:net --source reports=reports.parquet --out alerts
     """
     from arterial.engine.run.checkpoint.folder import check_for_spark
-    from arterial.engine.spark.session import begin_spark, spark_session
+    from arterial.engine.spark.session import begin_spark, spark_session, stop_spark
     from arterial.storage.remote import path_of
 
     out, checkpoint = path_of(out), checkpoint and path_of(checkpoint)
@@ -202,7 +202,7 @@ def run(
         keep_command(position, context)
         see_through(running, out, as_json=as_json, resumes=True, has_outputs=bool(usual))
     finally:
-        session.stop()
+        stop_spark(session)
 
 
 def _start_locally(

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 @contextmanager
 def host(network: NetworkValue, *, local: bool) -> Iterator[SparkSession | None]:
     """The session of Spark for such runs, or None for this process."""
-    from arterial.engine.spark.session import spark_session
+    from arterial.engine.spark.session import spark_session, stop_spark
 
     session = None if local else spark_session(f"arterial check {network.name}")
     try:
         yield session
     finally:
         if session is not None:
-            session.stop()
+            stop_spark(session)
 
 
 def steps_of(

@@ -184,7 +184,7 @@ def _on_spark(options: RunOptions, cluster: Cluster, quiet: bool) -> JobSummary:
     from arterial.cli.parts.exit_codes import INTERRUPTED, RESUMABLE
     from arterial.cli.parts.outcome import ending, stop_on_signals
     from arterial.cli.parts.progress import Bar
-    from arterial.engine.spark.session import spark_session
+    from arterial.engine.spark.session import spark_session, stop_spark
     from arterial.moving.application.prepare import OBJECTS
     from arterial.moving.application.run import MovingRun
 
@@ -208,7 +208,7 @@ def _on_spark(options: RunOptions, cluster: Cluster, quiet: bool) -> JobSummary:
             if running.ended:
                 return running.finish()
         finally:
-            spark_session("moving").stop()
+            stop_spark(spark_session("moving"))
     status = running.engine.status
     typer.echo(ending(status, resumes=True), err=True)
     raise typer.Exit(INTERRUPTED if signal.SIGINT in asked else RESUMABLE)

@@ -370,7 +370,7 @@ def _run_on_spark(
     from arterial.engine.run.checkpoint.finished import finished, start_over
     from arterial.engine.run.figures.status import note_state
     from arterial.engine.run.run import run as start
-    from arterial.engine.spark.session import spark_session
+    from arterial.engine.spark.session import spark_session, stop_spark
     from arterial.sql.draw import ANSWER
     from arterial.sql.inputs.live import Answer, Parts, WatchedParts, answer_stream, last_instant, sources_for_spark
 
@@ -408,7 +408,7 @@ def _run_on_spark(
             finally:
                 note_state(checkpoint, running.status)
         finally:
-            session.stop()
+            stop_spark(session)
     answer.tuples = sum(running.status.tuples_in.values())
     tell()
     if not running.ended:

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -117,6 +118,11 @@ def spark_session(
     builder = SparkSession.builder.appName(name).master(cluster.url)
     for key, value in _settings(cluster if active is None else None, settings).items():
         builder = builder.config(key, value)
+    kernels = None
+    if active is None:
+        # Java takes a second and a half to make the session, and needs one core for it.
+        kernels = threading.Thread(target=_load_numba)
+        kernels.start()
     before = os.environ.get("PYSPARK_PYTHON")
     os.environ["PYSPARK_PYTHON"] = _started[0].python.name if _started else before or sys.executable
     try:
@@ -126,10 +132,23 @@ def spark_session(
             del os.environ["PYSPARK_PYTHON"]
         else:
             os.environ["PYSPARK_PYTHON"] = before
+    if kernels is not None:
+        kernels.join()
     session.sparkContext.setLogLevel("ERROR")
     if active is None and not cluster.on_one_machine:
         wait_for_workers(session, cluster.url)
     return session
+
+
+def stop_spark(session: SparkSession) -> None:
+    """Stop Spark at once.
+
+    pyspark waits for its server of accumulators, which looks only twice a second whether it should end.
+    """
+    context: Any = session.sparkContext
+    server, context._accumulatorServer = context._accumulatorServer, None
+    session.stop()
+    threading.Thread(target=server.shutdown, daemon=True).start()
 
 
 def _check_same(active: SparkContext | None, cluster: Cluster) -> None:
@@ -173,7 +192,9 @@ def _connect(cluster: Cluster, settings: Mapping[str, str] | None) -> Any:
     """Wait for Java. If it fails with an archive of classes, that may be damaged: try again without."""
     _begin(cluster, settings)
     gateway, archive = _started[0].gateway, _started[0].archive
-    used = cluster.on_one_machine and archive.usable
+    used = cluster.on_one_machine and archive.used
+    import pyspark.testing  # noqa: F401 - the first call to Java imports it: better while Java starts
+
     try:
         return gateway.connect()
     except MachineError:
@@ -182,6 +203,14 @@ def _connect(cluster: Cluster, settings: Mapping[str, str] | None) -> Any:
             raise
     remove(archive.path)
     return _connect(cluster, settings)
+
+
+def _load_numba() -> None:
+    """Load what numba loads when it meets its first kernel."""
+    from numba.core.registry import cpu_target
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
 
 
 def _has_java() -> bool:

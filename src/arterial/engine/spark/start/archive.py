@@ -40,6 +40,8 @@ class Archive:
         self.path = cache_folder() / "classes" / f"spark-{version('pyspark')}-java-{java.version}-{key}.jsa"
         self.java: subprocess.Popen[bytes] | None = None
         """The Java that got the options."""
+        self.used = False
+        """Whether the options have Java use it."""
         self._mode = os.environ.get("ARTERIAL_ARCHIVE", "")
 
     @property
@@ -56,6 +58,7 @@ class Archive:
         if self._mode == "off" or " " in str(self.path):
             return []
         if self.usable:
+            self.used = True
             # Without the latter two, Java would say on standard output why it does not use it.
             return [f"-XX:SharedArchiveFile={self.path}", "-Xlog:disable", "-Xlog:all=error:stderr"]
         if self._mode == "use":
@@ -97,7 +100,7 @@ def make(pid: int, noted: Path, target: Path, java: Sequence[str]) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not java or _TELLING not in noted.read_bytes():
                 return
-            os.nice(19)
+            _step_back()
             options = [f"-XX:SharedClassListFile={noted}", f"-XX:SharedArchiveFile={draft}", "-Xlog:disable"]
             command = [java[0], "-Xshare:dump", *options, *java[1:]]
             # The folder that the run was started in may be gone, without which Java does not start.
@@ -112,6 +115,14 @@ def make(pid: int, noted: Path, target: Path, java: Sequence[str]) -> None:
     finally:
         remove(draft)
         remove(noted)
+
+
+def _step_back() -> None:
+    """Let all others go first. Linux compares priorities within a session only, and sessions with each other."""
+    os.nice(19)
+    if os.getsid(0) == os.getpid():
+        with suppress(OSError):
+            Path("/proc/self/autogroup").write_text("19")
 
 
 def _size_of(archive: Path) -> Path:
