@@ -12,7 +12,8 @@ import pytest
 
 from arterial.connectors.pace import MAX, Pace
 from arterial.connectors.sink import Delivery
-from arterial.moving.application.merging import merged, text_sizes
+from arterial.moving.application import merging
+from arterial.moving.application.merging import merged, sizes_of_numbers
 from arterial.moving.application.update_sink import UpdateSink
 from arterial.moving.queries.ids import id_order, parsed_id
 from arterial.network.train import Train
@@ -41,8 +42,9 @@ def texts(updates: list[Update]) -> bool:
 
 
 @pytest.mark.parametrize("seed", seeds(6))
-def test_as_one_shard_writes_them(seed: int, tmp_path: Path) -> None:
+def test_as_one_shard_writes_them(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
+    monkeypatch.setattr(merging, "BLOCK", chance.choice([1, 50, 1 << 22]))
     names = ["7", "-3", "10", "9", "007", "bus 7", "bus 10", "é\nü", "", "99999999999999999999"][: 2 + seed * 2]
     ids: list[int | str] = [5, 12, -700, 1 << 40] if seed % 2 else ["5", "a,b", "line\nend", "ß"]
     one, many = opened(tmp_path / "one", spread=False), opened(tmp_path / "many", spread=True)
@@ -67,7 +69,9 @@ def test_as_one_shard_writes_them(seed: int, tmp_path: Path) -> None:
 
 def test_sizes_of_numbers() -> None:
     numbers = [0, 9, 10, 99, 100, -1, -9, -10, -99, -100, 10**18, 10**18 - 1, -(10**18), 2**63 - 1, -(2**63)]
-    assert text_sizes(np.array(numbers, np.int64)).tolist() == [len(str(number)) for number in numbers]
+    each = sizes_of_numbers(np.array(numbers, np.int64), np.arange(len(numbers)))
+    assert each.tolist() == [len(str(number)) for number in numbers]
+    assert sizes_of_numbers(np.array([1, 22, -3, 4]), np.array([0, 3])).tolist() == [5, 1]
 
 
 def test_parts_that_are_not_merged_follow_each_other(tmp_path: Path) -> None:

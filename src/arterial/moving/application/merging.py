@@ -6,11 +6,11 @@ many bytes each of its runs has, and runs are copied whole, by instant and then 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import BytesIO
+from io import RawIOBase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,8 @@ from arterial.storage.damage import read_json
 from arterial.storage.place import put_in_place
 
 NOTE, RUNS = ".json", ".npy"
+BLOCK = 1 << 22
+"""About so many bytes are put together at a time."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,19 @@ def runs_of(begins: Array, times: pl.Series, queries: pl.Series, objects: pl.Ser
     first = queries.ne(queries.shift(1)).fill_null(True).to_numpy().copy()
     first[begins] = True
     starts = np.flatnonzero(first)
-    rows = np.diff(begins, append=len(queries))
-    length = np.repeat(_sizes(times), rows) + _sizes(queries) + _sizes(objects) + len(",,+,\n")
     named = queries.gather(starts).cast(pl.String)
     names = named.unique(maintain_order=True)
+    per_instant = np.diff(np.searchsorted(starts, begins), append=len(starts))
+    line = np.repeat(_sizes(times), per_instant) + _sizes(named) + len(",,+,\n")
+    if objects.dtype.is_integer():
+        ids = sizes_of_numbers(objects.cast(pl.Int64).to_numpy(), starts)
+    else:
+        ids = np.add.reduceat(_sizes(objects), starts)
     return Runs(
         names.to_list(),
         named.cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy(),
-        np.add.reduceat(length, starts),
-        np.diff(np.searchsorted(starts, begins), append=len(starts)),
+        line * np.diff(starts, append=len(queries)) + ids,
+        per_instant,
     )
 
 
@@ -73,15 +79,39 @@ def merged(parts: Sequence[Path]) -> BinaryIO:
         keys.append(instant * len(ranks) + ranks[begin + query])
         sizes.append(size)
         begin += len(note["names"])
-    order = np.argsort(np.concatenate(keys), kind="stable")  # quick, as each shard's are in order
+    return cast(BinaryIO, _Lines(_in_order(parts, keys, sizes)))
+
+
+class _Lines(RawIOBase):
+    """Lines to be read, a block at a time, whatever size is asked for."""
+
+    def __init__(self, blocks: Iterator[bytes | memoryview]) -> None:
+        self._blocks = blocks
+
+    def read(self, size: int = -1, /) -> bytes | memoryview:  # type: ignore[override]
+        """The next block; nothing at the end."""
+        return next(self._blocks, b"")
+
+
+def _in_order(parts: Sequence[Path], keys: list[Array], sizes: list[Array]) -> Iterator[bytes | memoryview]:
+    """The runs of all parts in the order of their keys, in blocks; a block's memory is used again for the next."""
     size = np.concatenate(sizes)
+    order = np.argsort(np.concatenate(keys), kind="stable")  # quick, as each shard's are in order
+    ends = np.cumsum(size[order])
     place = np.empty(len(size), np.int64)
-    place[order] = np.cumsum(size[order]) - size[order]
-    lines, begin = np.empty(int(size.sum()), np.uint8), 0
-    for part, some in zip(parts, sizes, strict=True):
-        put_runs(np.frombuffer(part.read_bytes(), np.uint8), some, place[begin : begin + len(some)], lines)
-        begin += len(some)
-    return BytesIO(lines.tobytes())
+    place[order] = ends - size[order]
+    places = np.split(place, np.cumsum([len(some) for some in sizes])[:-1])
+    begins = [np.cumsum(some) - some for some in sizes]
+    contents = [np.memmap(part, np.uint8, "r") for part in parts]
+    cuts = np.unique(ends[np.minimum(np.searchsorted(ends, np.arange(BLOCK, ends[-1] + BLOCK, BLOCK)), len(ends) - 1)])
+    block, begin = np.empty(int(np.diff(cuts, prepend=0).max()), np.uint8), 0
+    for end in cuts.tolist():
+        for content, some, to, at in zip(contents, sizes, places, begins, strict=True):
+            first, last = np.searchsorted(to, (begin, end))
+            if first < last:
+                put_runs(content[at[first] :], some[first:last], to[first:last] - begin, block)
+        yield memoryview(block)[: end - begin]
+        begin = end
 
 
 @njit(cache=True)
@@ -95,26 +125,26 @@ def put_runs(lines: Array, sizes: Array, places: Array, into: Array) -> None:
 
 
 @njit(cache=True)
-def text_sizes(numbers: Array) -> Array:
-    """How many characters each whole number has."""
-    sizes = np.empty(len(numbers), np.int64)
-    for i in range(len(numbers)):
-        number, size = numbers[i], 1
-        rest = number // 10
-        if number < 0:  # the least of all has no opposite, but what is left without its last digit has
-            rest, size = -(rest + (number % 10 != 0)), 2
-        while rest:
-            rest //= 10
-            size += 1
-        sizes[i] = size
+def sizes_of_numbers(numbers: Array, starts: Array) -> Array:
+    """How many characters whole numbers have, all from one of the `starts` to the next together."""
+    sizes = np.zeros(len(starts), np.int64)
+    for run in range(len(starts)):
+        end = starts[run + 1] if run + 1 < len(starts) else len(numbers)
+        for i in range(starts[run], end):
+            number = numbers[i]
+            rest, size = number // 10, 1
+            if number < 0:  # the least of all has no opposite, but what is left without its last digit has
+                rest, size = -(rest + (number % 10 != 0)), 2
+            while rest:
+                rest //= 10
+                size += 1
+            sizes[run] += size
     return sizes
 
 
-def _sizes(ids: pl.Series) -> Array:
-    """How many bytes each id has as a text."""
-    if ids.dtype.is_integer():
-        return text_sizes(ids.cast(pl.Int64).to_numpy())
-    return ids.str.len_bytes().cast(pl.Int64).to_numpy()
+def _sizes(texts: pl.Series) -> Array:
+    """How many bytes each text has."""
+    return texts.str.len_bytes().cast(pl.Int64).to_numpy()
 
 
 def _ranks(names: pl.Series) -> Array:
