@@ -60,7 +60,7 @@ SECONDS = 24
 WARM_UP = 4
 SPREAD = (1_000, 5_000, 20_000)
 """So many queries of each kind are spread over two shards."""
-LARGE = 5_000
+LARGE = 20_000
 """From so many of each kind on, two shards are to be 1.6 times as fast as one."""
 SPREAD_SECONDS = 10
 """Seconds of data in a train, as in a run that does not wait: a million reports."""
