@@ -1,16 +1,21 @@
-"""Two workers of one core each, on hosts of their own, against `local[2]` on the same data; needs root and iproute2.
+"""Workers of one core each, on hosts of their own: two against `local[2]` on the same data, and four against two; needs
+root and iproute2.
 
 All hosts are namespaces of this machine, so the network between them is fast: what is measured is the way through
-Spark's shuffle instead of shared memory.
+Spark's shuffle instead of shared memory. Four workers share the cores of this machine, so their rate says nothing; what
+a report costs is CPU time, of all processes on all hosts, and four workers get twice the reports of two.
 """
 
 from __future__ import annotations
 
 import json
 import statistics
+import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 from tests.cluster.hosts import SparkHosts, available
 from tests.cluster.running import NETWORK
 from tests.engine.run.recover import tuples
@@ -18,32 +23,98 @@ from tests.engine.run.recover import tuples
 from benchmarks.figure import Figure
 
 TRAIN = 400_000
+"""Tuples in a step of two workers."""
 STEPS = 20
 WARM = 8
 """Steps before the clock starts."""
 
 
 def measure() -> list[Figure]:
-    """The rate of the cluster as a share of that of one machine."""
+    """The rate of two workers as a share of that of one machine, and what a report costs with twice the workers."""
     if not available():
         sys.stderr.write("left out: hosts need root and iproute2\n")
         return []
-    hosts = SparkHosts(workers=2)
+    return [against_one_machine(), four_against_two()]
+
+
+def against_one_machine() -> Figure:
+    """The rate of the cluster as a share of that of one machine."""
+    hosts = _hosts(2)
     try:
-        hosts.until(2)
-        tuples(STEPS * TRAIN).write_parquet(hosts.shared / "data.parquet")
         alone = _step_seconds(hosts, "alone", "local[2,4]")
         together = _step_seconds(hosts, "together", hosts.url)
     finally:
         hosts.close()
     remark = f"median step of {TRAIN:,} tuples: {together:.2f} s and {alone:.2f} s"
-    return [Figure("rate of two one-core workers / local[2]", alone / together, "", at_least=0.7, remark=remark)]
+    return Figure("rate of two one-core workers / local[2]", alone / together, "", at_least=0.7, remark=remark)
+
+
+def four_against_two() -> Figure:
+    """What a report costs four workers, over what it costs two."""
+    cost = {}
+    for workers in (2, 4):
+        hosts = _hosts(workers)
+        try:
+            cost[workers] = _cost(hosts, workers)
+        finally:
+            hosts.close()
+    two, four = (1e6 * cost[workers] for workers in (2, 4))
+    remark = f"{four:.2f} and {two:.2f} µs of CPU, {TRAIN // 2:,} tuples a step and worker, all processes"
+    return Figure("cost of a report, 4 workers / 2 workers", four / two, "×", at_most=1, remark=remark)
+
+
+def _hosts(workers: int) -> SparkHosts:
+    """A cluster, with data for a run."""
+    hosts = SparkHosts(workers=workers)
+    try:
+        hosts.until(workers)
+        tuples(STEPS * TRAIN * workers // 2).write_parquet(hosts.shared / "data.parquet")
+    except BaseException:
+        hosts.close()
+        raise
+    return hosts
+
+
+def _start(hosts: SparkHosts, name: str, master: str, shards: int) -> tuple[subprocess.Popen[bytes], Path]:
+    """A run, and its file of steps."""
+    out = hosts.shared / name
+    where: list[str | Path] = ["--source", f"reports={hosts.shared / 'data.parquet'}", "--out", out]
+    how = ["--train-size", str(TRAIN * shards // 2), "--schedule", "off", "--shards", str(shards), "--json"]
+    process = hosts.arterial("driver", ["run", NETWORK, *where, *how], name, master=master)
+    return process, out / "checkpoint" / "steps.jsonl"
 
 
 def _step_seconds(hosts: SparkHosts, name: str, master: str) -> float:
-    out = hosts.shared / name
-    where: list[str | Path] = ["--source", f"reports={hosts.shared / 'data.parquet'}", "--out", out]
-    how = ["--train-size", str(TRAIN), "--schedule", "off", "--shards", "2", "--json"]
-    hosts.finish(hosts.arterial("driver", ["run", NETWORK, *where, *how], name, master=master), "driver", name)
-    lines = Path(out, "checkpoint", "steps.jsonl").read_text().splitlines()
-    return statistics.median(float(json.loads(line)["seconds"]) for line in lines[WARM:])
+    process, steps = _start(hosts, name, master, 2)
+    hosts.finish(process, "driver", name)
+    return statistics.median(float(json.loads(line)["seconds"]) for line in steps.read_text().splitlines()[WARM:])
+
+
+def _cost(hosts: SparkHosts, workers: int) -> float:
+    """CPU seconds of a report, in all processes of all hosts, from the first steps to the last but one."""
+    process, steps = _start(hosts, "cost", hosts.url, workers)
+    marks = []
+    for step in (WARM, STEPS - 1):
+        while (done := _lines(steps)) < step:
+            assert process.poll() is None, "the run is over before its last steps"
+            time.sleep(0.02)
+        marks.append((done, _cpu(hosts)))
+    hosts.finish(process, "driver", "cost")
+    (before, spent), (after, all_spent) = marks
+    return (all_spent - spent) / ((after - before) * TRAIN * workers // 2)
+
+
+def _lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def _cpu(hosts: SparkHosts) -> float:
+    """What all processes of all hosts have spent so far; those that ended, by those that waited for them."""
+    spent = 0.0
+    for host in hosts.network.hosts.values():
+        for pid in host.pids():
+            try:
+                spent += sum(psutil.Process(pid).cpu_times()[:4])
+            except psutil.NoSuchProcess:
+                continue
+    return spent

@@ -5,10 +5,14 @@ Traffic is made by `arterial.moving.traffic`: 100,000 objects in a city of 12 km
 is taken: of the kernels, from ids and coordinates in arrays to the changes of all answers in arrays; of the box in a
 network on the in-process engine, from trains to trains with its state written; of all processes of the run on Spark,
 Java's too, from the events on the disk to the file of updates. What is compared is measured in turns, second by second.
+
+Two shards against one: the network of `arterial moving run` in this process, from trains of ten seconds to the file of
+updates. What counts of a step is the slowest slot, its part of the updates written, and the driver's merging of parts.
 """
 
 from __future__ import annotations
 
+import filecmp
 import json
 import statistics
 import subprocess
@@ -26,16 +30,25 @@ from scipy.spatial import cKDTree
 from arterial.arrays import Array
 from arterial.boxes.ends.output import Output
 from arterial.boxes.ends.source import Source
+from arterial.boxes.tuples.group_by import GroupBy
+from arterial.connectors.pace import MAX, Pace
+from arterial.connectors.sink import Delivery
 from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
+from arterial.engine.plan.plan import HEAD
+from arterial.engine.transport.parcels import Parcel
+from arterial.moving.application.merging import merged
+from arterial.moving.application.update_sink import UpdateSink
 from arterial.moving.boxes.moving_queries import MovingQueries
 from arterial.moving.queries.events import MovingNearest, MovingRange
 from arterial.moving.queries.query_columns import QUERY_SCHEMA, row_of
 from arterial.moving.shared.shared import SharedExecution
 from arterial.moving.traffic import Positions, Traffic, TrafficSettings
+from arterial.network.keys.slots import pieces
 from arterial.network.network import Port
 from arterial.network.schema import Schema, Type
 from arterial.network.train import Train
+from arterial.storage.appended import AppendedFiles
 from benchmarks.figure import Figure
 
 OBJECTS = 100_000
@@ -45,6 +58,12 @@ SIDE = 300.0
 K = 10
 SECONDS = 24
 WARM_UP = 4
+SPREAD = (1_000, 5_000, 20_000)
+"""So many queries of each kind are spread over two shards."""
+LARGE = 20_000
+"""From so many of each kind on, two shards are to be 1.6 times as fast as one."""
+SPREAD_SECONDS = 10
+"""Seconds of data in a train, as in a run that does not wait: a million reports."""
 SPARK_SECONDS = 75
 STEADY = (10.0, 65.0)
 """The seconds, from the first update on, over which the CPU of the run on Spark is taken."""
@@ -100,6 +119,7 @@ def measure() -> list[Figure]:
             "×",
             remark="for information: every member of every answer is looked at",
         ),
+        *(in_shards(queries) for queries in SPREAD),
     ]
 
 
@@ -139,7 +159,7 @@ class Kernels:
 class InANetwork:
     """The box of moving queries in a network."""
 
-    def __init__(self, queries: int) -> None:
+    def __init__(self, queries: int, shards: int = 1) -> None:
         integer, number = Type.INT64, Type.FLOAT64
         network = Network("bench")
         positions = Schema.of({"t": integer, "object": integer, "x": number, "y": number})
@@ -148,9 +168,11 @@ class InANetwork:
             "objects": network.box(Source("objects", positions, "t")),
             "queries": network.box(Source("queries", asked, "t")),
         }
+        if shards > 1:
+            sources["queries"] = network.box(GroupBy("by_query", ("query",)), **{"in": sources["queries"]})
         network.box(MovingQueries("moving"), **sources)
         network.box(Output("updates"), **{"in": StreamHandle(network, Port("moving", "out"))})
-        self.host = InProcess(network.value, ordered_sources=["objects", "queries"])
+        self.host = InProcess(network.value, shards=shards, ordered_sources=["objects", "queries"])
         around, near = focals(queries)
         rows = [row_of(MovingRange(focal, SIDE, SIDE)) | {"focal": focal} for focal in around.tolist()]
         rows += [row_of(MovingNearest(K, focal)) | {"focal": focal} for focal in near.tolist()]
@@ -162,6 +184,66 @@ class InANetwork:
         columns = {"t": np.full(len(reports.id), t), "object": reports.id, "x": reports.x, "y": reports.y}
         objects = Train(pl.DataFrame(columns), t)
         self.host.step({"objects": objects, "queries": Train(self.queries if t == 0 else self.queries.clear(), t)})
+
+
+class InShards(InANetwork):
+    """The same in several shards, with a file of updates; says what a step takes where every slot has a core."""
+
+    def __init__(self, queries: int, shards: int, folder: Path) -> None:
+        super().__init__(queries, shards)
+        self.shards, self.step = shards, 0
+        self.out = folder / f"{shards}.csv"
+        files = AppendedFiles({"0": self.out}, folder / f"parts-{shards}", merged)
+        files.open(folder)
+        self.sink = UpdateSink(files, pace=Pace(0, MAX), spread=shards > 1)
+
+    def seconds(self, t: int, reports: list[Positions]) -> float:
+        """Take in seconds that end at `t`; the CPU of the slowest slot, and of the driver."""
+        times = np.repeat(np.arange(t + 1 - len(reports), t + 1), [len(some.id) for some in reports])
+        columns = {name: np.concatenate([getattr(some, name) for some in reports]) for name in ("id", "x", "y")}
+        objects = pl.DataFrame({"t": times, "object": columns["id"], "x": columns["x"], "y": columns["y"]})
+        queries = self.queries if self.step == 0 else self.queries.clear()
+        reads = {
+            name: [[Train(part, t)] for part in pieces(tuples, self.shards)]
+            for name, tuples in (("objects", objects), ("queries", queries))
+        }
+        took = {(level, slot): 0.0 for level in (HEAD, 0) for slot in range(self.shards)}
+        parcels: list[Parcel] = []
+        for level, slot in took:
+            began = time.process_time()
+            sources = {name: parts[slot] for name, parts in reads.items()} if level == HEAD else {}
+            arrived = [parcel for parcel in parcels if parcel.receiver == slot] if level == 0 else []
+            outcome = self.host.run_slot(level, slot, arrived, sources)
+            parcels += outcome.parcels
+            if "updates" in outcome.deliveries:
+                self.sink.write(Delivery("updates", self.step, slot, outcome.deliveries["updates"]))
+            took[level, slot] = time.process_time() - began
+        began = time.process_time()
+        self.sink.commit(self.step)
+        self.step += 1
+        slowest = (max(took[level, slot] for slot in range(self.shards)) for level in (HEAD, 0))
+        return sum(slowest) + time.process_time() - began
+
+
+def in_shards(queries: int) -> Figure:
+    """Two shards against one."""
+    traffic = Traffic(TrafficSettings(objects=OBJECTS, leaving=0.0))
+    with tempfile.TemporaryDirectory(prefix="arterial-bench-") as folder:
+        one, two = (InShards(queries, shards, Path(folder)) for shards in (1, 2))
+        taken: dict[InShards, list[float]] = {one: [], two: []}
+        for t in range(SPREAD_SECONDS - 1, 7 * SPREAD_SECONDS, SPREAD_SECONDS):
+            reports = [traffic.step() for _ in range(SPREAD_SECONDS)]
+            for some, so_far in taken.items():
+                so_far.append(some.seconds(t, reports))
+        assert filecmp.cmp(one.out, two.out, shallow=False), "two shards wrote another file than one"
+    alone, spread = (statistics.median(some[2:]) / SPREAD_SECONDS for some in taken.values())
+    return Figure(
+        f"moving: rate of two shards over one's, {queries:,} + {queries:,} queries",
+        alone / spread,
+        "×",
+        at_least=1.6 if queries >= LARGE else None,
+        remark=f"{1e3 * spread:.1f} and {1e3 * alone:.1f} ms for a second of data, file of updates included",
+    )
 
 
 class FreshIndex:

@@ -8,9 +8,10 @@ files back to it, and Spark repeats the step.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,11 +28,17 @@ JOURNAL, PART = "journal.json", ".part"
 class AppendedFiles:
     """The files, by the kind of parts that they are made of. The parts of a step are appended by kind, then by slot.
 
+    `merge` makes one of several parts of a kind, where they are not just to follow each other.
     `kept` is what the owner of the files wants to find again in the journal; what JSON can hold.
     """
 
-    def __init__(self, files: Mapping[str, Path], folder: Path | None = None) -> None:
-        self.files, self.folder = files, folder
+    def __init__(
+        self,
+        files: Mapping[str, Path],
+        folder: Path | None = None,
+        merge: Callable[[Sequence[Path]], BinaryIO] | None = None,
+    ) -> None:
+        self.files, self.folder, self._merge = files, folder, merge
         self.step = -1
         self.kept: dict[str, Any] = {}
         self.sizes: dict[str, int] = {path.name: 0 for path in files.values()}
@@ -96,9 +103,9 @@ class AppendedFiles:
         parts = self.parts(step)
         with writing(next(iter(self.files.values()))):
             if parts and step > self.step:
-                for part in parts:
-                    with part.open("rb") as content:
-                        append_to(self.files[_kind_of(part)], content)
+                for kind, some in groupby(parts, _kind_of):
+                    for content in self._contents(list(some)):
+                        append_to(self.files[kind], content)
                 fail_point("appended.pieces")
                 self.sizes = {path.name: path.stat().st_size for path in self.files.values()}
                 self.step = step
@@ -107,6 +114,14 @@ class AppendedFiles:
             for path in {*parts, *self._left(step)}:
                 remove(path)
             self._received = {later: names for later, names in self._received.items() if later > step}
+
+    def _contents(self, parts: list[Path]) -> Iterator[BinaryIO]:
+        if self._merge is not None and len(parts) > 1:
+            yield self._merge(parts)
+            return
+        for part in parts:
+            with part.open("rb") as content:
+                yield content
 
     def _note(self) -> None:
         assert self.folder is not None

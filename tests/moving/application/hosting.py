@@ -10,9 +10,11 @@ from arterial.connectors.source import Part, Progress
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.steering.offsets import plan_step
 from arterial.moving.application.feed import EventFeed
+from arterial.moving.application.merging import merged
 from arterial.moving.application.network import UPDATES, QueryOptions, moving_network
 from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared, prepare
 from arterial.moving.application.update_sink import UpdateSink
+from arterial.network.keys.slots import pieces
 from arterial.network.train import END, Train
 from arterial.storage.appended import AppendedFiles
 
@@ -40,9 +42,13 @@ def run_in_process(
     while any(progress.through != END for progress in at.values()):
         after: dict[str, Progress] = plan_step(feeds, at, train_size, 0.0)
         trains = {n: Train(feed.read(at[n], after[n], Part(0, 1)), after[n].through) for n, feed in feeds.items()}
-        delivered = host.step(trains)[UPDATES]
+        levels = host.step_by_slot(
+            {n: [[Train(part, train.through)] for part in pieces(train.tuples, shards)] for n, train in trains.items()}
+        )
         for _ in range(2):  # a step may be run again
-            sink.write(Delivery(UPDATES, step, 0, delivered))
+            for slot, outcome in enumerate(levels[-1]):
+                if UPDATES in outcome.deliveries:
+                    sink.write(Delivery(UPDATES, step, slot, outcome.deliveries[UPDATES]))
             sink.commit(step)
         if step % restart_every == 0:
             host.restart()
@@ -55,6 +61,6 @@ def run_in_process(
 
 def opened_sink(out: Path, work: Path, pace: Pace, *, spread: bool = False) -> UpdateSink:
     """The sink of the updates, as at the start of a run."""
-    sink = UpdateSink(AppendedFiles({"0": out}, work / "parts"), pace=pace, spread=spread)
+    sink = UpdateSink(AppendedFiles({"0": out}, work / "parts", merged), pace=pace, spread=spread)
     sink.files.open(work)
     return sink

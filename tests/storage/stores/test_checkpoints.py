@@ -22,6 +22,7 @@ from arterial.engine.run.figures.status import Status, read_status
 from arterial.errors import ArterialError
 from arterial.storage.place import make_folder, put_in_place
 from arterial.storage.remote import path_of
+from tests.spark_cluster import running_cluster
 from tests.stores import RunningStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -175,6 +176,20 @@ def test_a_run_is_stopped_and_goes_on_with_other_shards(tmp_path: Path, place: P
         assert run.ends() == 3, run.said
     with started(tmp_path, place, "--shards", "3") as run:
         assert run.ends() == 0, run.said
+    assert results(place / "out", checkpoint) == calm
+
+
+def test_a_run_on_a_cluster(tmp_path: Path, place: Path, calm: dict[str, Any]) -> None:
+    """Input, outputs, connection point and checkpoint on HDFS, below workers that are processes of their own."""
+    checkpoint = place / "out" / "checkpoint"
+    with running_cluster(tmp_path) as cluster:
+        with started(tmp_path, place, "--master", cluster.address) as run:
+            wait_for_step(run, checkpoint, 3)
+            run.send(signal.SIGKILL)
+            run.ends()
+        with started(tmp_path, place, "--master", cluster.address) as run:
+            assert run.ends() == 0, run.said
+        assert all(executors >= 2 for executors in cluster.executors()), "both workers should have worked, twice"
     assert results(place / "out", checkpoint) == calm
 
 

@@ -40,7 +40,7 @@ def run(
         "--shards",
         min=1,
         help="With --checkpoint: spread the queries over so many shards; each gets all objects. Worth it from some "
-        "thousand queries on, with a core for each.",
+        "ten thousand queries on, with a core for each.",
     ),
     timeout: float | None = typer.Option(
         None, "--timeout", help="Disconnect an object that has not reported for this long.", show_default="never"

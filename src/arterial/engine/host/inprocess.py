@@ -73,7 +73,7 @@ class InProcess:
         """Run one step on what each slot reads of each source; what came of it, by level and slot, the head first."""
         slots, splits = range(self.plan.shards), self.plan.split_sources
         whole = {name: parts for name, parts in reads.items() if name not in splits}
-        outcomes = [[self._run(HEAD, slot, [], _of_slot(whole, slot), steered) for slot in slots]]
+        outcomes = [[self.run_slot(HEAD, slot, [], _of_slot(whole, slot), steered) for slot in slots]]
         parcels = [parcel for outcome in outcomes[0] for parcel in outcome.parcels]
         for level in self.plan.levels:
             numbers = {channel.number for channel in level.arrivals}
@@ -81,9 +81,24 @@ class InProcess:
             outcomes.append([])
             for slot in slots:
                 arrived = [p for p in parcels if p.receiver == slot and p.channel in numbers]
-                outcomes[-1].append(self._run(level.number, slot, arrived, _of_slot(split, slot), steered))
+                outcomes[-1].append(self.run_slot(level.number, slot, arrived, _of_slot(split, slot), steered))
             parcels += [parcel for outcome in outcomes[-1] for parcel in outcome.parcels]
         return outcomes
+
+    def run_slot(
+        self,
+        level: int,
+        slot: int,
+        arrived: list[Parcel],
+        sources: Mapping[str, Iterable[Train]],
+        steered: StepSteering | None = None,
+    ) -> Outcome:
+        """Run one level of a step in one slot, on what arrived there and what it reads."""
+
+        def state(box: str) -> MemoryState:
+            return self._states.setdefault((slot, self._owners[box]), MemoryState())
+
+        return run_level(self.plan, level, slot, arrived, state, sources=sources, policy=self.policy, steered=steered)
 
     def run(self, trains: Iterable[Mapping[str, Train]]) -> dict[str, pl.DataFrame]:
         """Run all steps; everything that arrived at each output."""
@@ -164,19 +179,6 @@ class InProcess:
         key = self.plan.source_keys[source] if source in self.plan.split_sources else None
         parts = split(train.tuples, key, self.plan.shards) if key else pieces(train.tuples, self.plan.shards)
         return [[Train(part, train.through)] for part in parts]
-
-    def _run(
-        self,
-        level: int,
-        slot: int,
-        arrived: list[Parcel],
-        sources: Mapping[str, Iterable[Train]],
-        steered: StepSteering | None,
-    ) -> Outcome:
-        def state(box: str) -> MemoryState:
-            return self._states.setdefault((slot, self._owners[box]), MemoryState())
-
-        return run_level(self.plan, level, slot, arrived, state, sources=sources, policy=self.policy, steered=steered)
 
     def gather(self, outcomes: Sequence[Sequence[Outcome]]) -> dict[str, Train]:
         """What came of a step, as one train for each output."""

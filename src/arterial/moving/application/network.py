@@ -38,8 +38,8 @@ def moving_network(
     """The network; where the cache is below 100 per cent it also reports the uncertainty.
 
     With `keep`, the connection points `kept_objects` and `kept_updates` keep that much, and `kept_queries` all queries,
-    for ad-hoc queries and the studio. With `spread` the queries are spread over the shards, and their changes brought
-    together again.
+    for ad-hoc queries and the studio. With `spread` the queries are spread over the shards, and each reports the
+    changes of its own.
     """
     network = Network("moving")
     sources = {name: network.box(Source(name, events.schema(name), "t")) for name in (OBJECTS, QUERIES)}
@@ -55,8 +55,6 @@ def moving_network(
     )
     network.box(box, **sources)
     updates = StreamHandle(network, Port("moving", OUT))
-    if spread:
-        updates = network.box(GroupBy("together", ()), **{"in": updates})
     network.box(Output(UPDATES), **{"in": updates})
     if keep is not None:
         retention = units(keep, Type.INT64, "--keep") * events.ticks

@@ -24,6 +24,7 @@ from arterial.engine.run.run import run as run_network
 from arterial.engine.run.watch.watchers import NOTHING, Watch
 from arterial.errors import DataError, RunError
 from arterial.moving.application.feed import EventFeed
+from arterial.moving.application.merging import merged
 from arterial.moving.application.network import UPDATES, QueryOptions, moving_network
 from arterial.moving.application.prepare import OBJECTS, QUERIES, prepare
 from arterial.moving.application.update_sink import UpdateSink
@@ -118,7 +119,7 @@ class MovingRun(Application):
         instants = self.events.index()[0]
         first = int(instants[0]) if len(instants) else 0
         pace = Pace(first, self.options.speed, self.events.ticks, self.folder / "clock.json")
-        files = AppendedFiles({"0": self.options.out.absolute()}, self.folder / "parts")
+        files = AppendedFiles({"0": self.options.out.absolute()}, self.folder / "parts", merged)
         self._updates = UpdateSink(files, pace=pace, spread=self.options.spread)
         sinks: dict[str, Sink] = {UPDATES: self._updates}
         if self.options.queries.cache < 100:

@@ -13,20 +13,21 @@ import polars as pl
 from arterial.connectors.pace import Pace
 from arterial.connectors.sink import Delivery
 from arterial.connectors.sinks.files.appended import AppendedSink
+from arterial.moving.application.merging import NOTE, runs_of
 from arterial.moving.files.update_file import time_text, write_updates
-from arterial.moving.shared.state import NUMBER
 from arterial.storage.damage import read_json
 from arterial.storage.place import put_in_place
 
 BIN = 0.01
 """Delays are counted in classes of so many seconds."""
 
-NOTE = ".json"
-
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateSink(AppendedSink):
-    """Writes the updates of a step to a part, and beside it how many there are of each instant."""
+    """Writes the updates of a step to a part, and beside it how many there are of each instant.
+
+    Where queries are spread, every shard has a part, and the driver merges them.
+    """
 
     pace: Pace
     spread: bool = False
@@ -44,7 +45,7 @@ class UpdateSink(AppendedSink):
 
     def write_lines(self, delivery: Delivery, file: BinaryIO) -> None:
         """Write a line for every update, and the note."""
-        updates = in_turn(delivery.train.tuples) if self.spread else delivery.train.tuples
+        updates = delivery.train.tuples
         times = updates["t"].to_numpy()
         begins = np.flatnonzero(np.diff(times, prepend=times[0] - 1))
         counts = np.diff(begins, append=len(times))
@@ -58,14 +59,19 @@ class UpdateSink(AppendedSink):
             updates["object"],
         )
         said = {"born": delivery.born, "instants": instants, "counts": counts.tolist()}
-        note = self.files.part(self.kind, delivery.step, delivery.slot).with_suffix(NOTE)
-        put_in_place(note, json.dumps(said))
+        part = self.files.part(self.kind, delivery.step, delivery.slot)
+        if self.spread:
+            runs = runs_of(begins, texts, updates["query"], updates["object"])
+            said |= runs.note()
+            runs.write(part)
+        put_in_place(part.with_suffix(NOTE), json.dumps(said))
 
     def commit(self, step: int) -> None:
         """Append the updates of the step, and count how late they are, unless that was done before."""
         if step > self.files.step:
             for part in self.files.parts(step):
-                self._count_delays(**read_json(part.with_suffix(NOTE)))
+                said = read_json(part.with_suffix(NOTE))
+                self._count_delays(said["born"], said["instants"], said["counts"])
         super().commit(step)
 
     def delay(self, share: float) -> float:
@@ -87,19 +93,3 @@ class UpdateSink(AppendedSink):
             late = str(max(0, round((now - due) / BIN)))
             delays[late] = delays.get(late, 0) + count
             kept["updates"] = kept.get("updates", 0) + count
-
-
-def in_turn(updates: pl.DataFrame) -> pl.DataFrame:
-    """Changes of answers in the order in which one shard reports them: by time, query, sign and object."""
-    return updates.sort(
-        "t", *_id_order("query", updates), "sign", *_id_order("object", updates), maintain_order=True, nulls_last=True
-    )
-
-
-def _id_order(column: str, updates: pl.DataFrame) -> list[pl.Expr]:
-    """Ids that are numbers come first, as numbers; the others by their text."""
-    ids = pl.col(column)
-    if updates.schema[column].is_integer():
-        return [ids]
-    number = pl.when(ids.str.contains(NUMBER)).then(ids).cast(pl.Int64)
-    return [number, pl.when(number.is_null()).then(ids)]
