@@ -86,7 +86,8 @@ class KeyedTable:
     def groups(self, tuples: pl.DataFrame, over: pl.Expr | None = None) -> Groups:
         """The groups of tuples by the key, and the rows that they have, in the order in which the tuples name them.
 
-        To be followed by a `change` with a row for each group.
+        To be followed by a `change` with a row for each group. Rows that are `over` for the first of the tuples, and so
+        for all of them, may be forgotten; a `change` names those that are over after the last one.
         """
         return self.index.groups(tuples, over)
 
