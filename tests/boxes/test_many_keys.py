@@ -34,7 +34,7 @@ def outputs(step: int, *, workers: bool = False) -> dict[str, pl.DataFrame]:
     return {name: pl.concat([trains[name].tuples for trains in made]) for name in made[0]}
 
 
-@pytest.mark.parametrize(("step", "workers"), [(1, False), (7, False), (7, True), (45, False), (SECONDS, False)])
+@pytest.mark.parametrize(("step", "workers"), [(1, False), (1, True), (7, False), (7, True), (45, False)])
 def test_what_the_first_tuple_of_a_train_needs_is_remembered(step: int, workers: bool) -> None:
     made, tuples = outputs(step, workers=workers), arrivals()
     before = tuples.with_columns(was=pl.when(pl.col("x") > 0).then(pl.col("x") - 1))
