@@ -22,8 +22,8 @@ def main() -> None:
     before, _, rest = PAGE.read_text().partition(_BEGIN)
     after = rest.partition(_END)[2]
     about = (
-        f"Thousands of tuples in a second of the processor: {known['tuples']:,} tuples in Arterial and Polars, the difference "
-        f"between {known['peer_tuples']:,} tuples and a tenth of them in the others, so that their start does not count."
+        f"Thousands of tuples in a second of the processor: {known['tuples']:,} tuples in Arterial and Polars, the "
+        f"difference between {known['peer_tuples']:,} tuples and a tenth in the others: without their start."
     )
     PAGE.write_text(before + "\n\n".join([_BEGIN, about, table(known["rates"]), _END]) + after)
 
