@@ -118,7 +118,7 @@ class RowIndex:
         one counts again. So it can if it knows where their rows are, and has chunks before them.
         """
         kept = self.chunks.keys() - set(gone)
-        if not kept or any(key not in self.slots or key < max(kept) for key in gone):
+        if gone and (not kept or any(key not in self.slots or key < max(kept) for key in gone)):
             return False
         for key in gone:
             self._row_of[self.slots.pop(key)] = -1
