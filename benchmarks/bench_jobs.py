@@ -4,9 +4,9 @@ Each job reads one file and gives the same tuples in all, which is checked. Meas
 threads together, as the best of some interleaved runs: a busy machine then disturbs it least. Polars streams nothing
 and keeps no state; half of its speed is the target. The peers in peers/jobs run as programs of their own, if they are
 there; what they take for a tenth of the file is left out, and with it their start. `ARTERIAL_BENCH_PEER_TUPLES` says
-how many tuples they get (default 1,000,000: fewer drown in the cost of a start; 0 leaves them out), `ARTERIAL_BENCH_JOBS` which jobs are done
-(`averages,sessions`; default all). The rates are left in build/jobs.json, beside those of other jobs from before;
-`python -m tools.jobs` makes the table in docs/peers.md of them.
+how many tuples they get (default 1,000,000: fewer drown in the cost of a start; 0 leaves them out),
+`ARTERIAL_BENCH_JOBS` which jobs are done (`averages,sessions`; default all). The rates are left in build/jobs.json,
+beside those of other jobs from before; `python -m tools.jobs` makes the table in docs/peers.md of them.
 """
 
 from __future__ import annotations
