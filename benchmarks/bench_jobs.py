@@ -4,7 +4,9 @@ Each job reads one file and gives the same tuples in all, which is checked. Meas
 threads together, as the best of some interleaved runs: a busy machine then disturbs it least. Polars streams nothing
 and keeps no state; half of its speed is the target. The peers in peers/jobs run as programs of their own, if they are
 there; what they take for a tenth of the file is left out, and with it their start. `ARTERIAL_BENCH_PEER_TUPLES` says
-how many tuples they get (default 200,000; 0 leaves them out).
+how many tuples they get (default 1,000,000: fewer drown in the cost of a start; 0 leaves them out),
+`ARTERIAL_BENCH_JOBS` which jobs are done (`averages,sessions`; default all). The rates are left in build/jobs.json,
+beside those of other jobs from before; `python -m tools.jobs` makes the table in docs/peers.md of them.
 """
 
 from __future__ import annotations
@@ -54,9 +56,11 @@ class Peer:
     script: str
 
 
+RATES = Path("build/jobs.json")
+ARTERIAL, AT_ONCE = "Arterial", "Polars, at once"
 PEERS_FOLDER = Path(__file__).parents[1] / "peers" / "jobs"
 _BUILD = Path(__file__).parents[1] / "build" / "peers" / "python"
-PEER_TUPLES = int(os.environ.get("ARTERIAL_BENCH_PEER_TUPLES", "200000"))
+PEER_TUPLES = int(os.environ.get("ARTERIAL_BENCH_PEER_TUPLES", "1000000"))
 PEERS = (
     Peer("Bytewax", _BUILD / "bytewax" / "bin" / "python", "with_bytewax.py"),
     Peer("Structured Streaming", Path(sys.executable), "with_spark.py"),
@@ -74,11 +78,16 @@ COLUMNS = {
 def measure() -> list[Figure]:
     """Tuples a second of the processor, and the share of Polars' speed."""
     figures: list[Figure] = []
+    rates: dict[str, dict[str, float]] = json.loads(RATES.read_text())["rates"] if RATES.exists() else {}
+    wanted = os.environ.get("ARTERIAL_BENCH_JOBS", "")
     with tempfile.TemporaryDirectory(prefix="arterial-bench-") as scratch:
         folder = Path(scratch)
         write_polygons(folder / "polygons.json")
         for job in JOBS:
+            if wanted and job.short not in wanted.split(","):
+                continue
             ours, theirs = _compare(job, folder / f"{job.short}.parquet")
+            rates[job.name] = {ARTERIAL: TUPLES / ours, AT_ONCE: TUPLES / theirs}
             rate = f"Polars {TUPLES / theirs / 1e6:.1f}"
             figures.append(
                 Figure(job.name, TUPLES / ours / 1e6, "million tuples a second of the processor", remark=rate)
@@ -87,10 +96,13 @@ def measure() -> list[Figure]:
             for peer in PEERS:
                 if peer.python.exists() and PEER_TUPLES:
                     cost = _peer(peer, job, folder) * TUPLES
+                    rates[job.name][peer.name] = TUPLES / cost
                     rate = f"{peer.name} {TUPLES / cost / 1e6:.3f} million tuples a second"
                     figures.append(
                         Figure(f"{job.name}, beside {peer.name}", cost / ours, "ratio", at_least=1, remark=rate)
                     )
+            RATES.parent.mkdir(parents=True, exist_ok=True)
+            RATES.write_text(json.dumps({"tuples": TUPLES, "peer_tuples": PEER_TUPLES, "rates": rates}, indent=2))
     return figures
 
 

@@ -36,7 +36,7 @@ JOBS = {
         "`user` BIGINT, `time` BIGINT, n BIGINT, spent BIGINT, since BIGINT",
         """
         SELECT `user`, MAX(`time`), COUNT(*), SUM(spent), MIN(`time`)
-        FROM SESSION(TABLE tuples PARTITION BY `user`, DESCRIPTOR(moment), INTERVAL '31' SECONDS)
+        FROM SESSION(TABLE tuples PARTITION BY `user`, DESCRIPTOR(moment), INTERVAL '30.5' SECOND)
         GROUP BY `user`, window_start, window_end
         """,
     ),

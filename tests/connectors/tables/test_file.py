@@ -111,6 +111,17 @@ class Waits(art.MemorySource):
 TRAINS = [art.Train(pl.DataFrame({"time": [t], "place": ["a"]}), t) for t in (1, 2, 3)]
 
 
+def test_a_step_without_a_change_reads_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "places.csv"
+    path.write_text("place,zone\na,1\n")
+    source = bound(path, tmp_path)
+    first = source.plan(source.begin(), Ask(100.0, 10, 5))
+    second = source.plan(first, Ask(101.0, 10, 50))
+    for kept in (tmp_path / "sources" / "places").iterdir():
+        kept.unlink()
+    assert all_of(source, first, second) == []
+
+
 def test_a_run_sees_the_change(tmp_path: Path) -> None:
     path = tmp_path / "places.csv"
     path.write_text("place,zone\na,1\n")

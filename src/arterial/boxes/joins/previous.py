@@ -83,13 +83,14 @@ class Previous(Box):
                     tuples.with_columns(pl.lit(None, kind).alias(name) for name, kind in values.items()), train.through
                 )
             }
-        groups = table.groups(tuples, over)
+        times = instants(tuples, stream.time)
+        groups = table.groups(tuples, None if within is None else pl.col(_TIME) < int(times[0]) - within)
         known = groups.known
         computed = evaluate(tuples, list(trees.values()))
         new = pl.DataFrame(
             [
                 *(tuples[key] for key in keys),
-                pl.Series(_TIME, instants(tuples, stream.time)),
+                pl.Series(_TIME, times),
                 *(column.alias(name) for name, column in zip(trees, computed, strict=True)),
                 pl.repeat(1, tuples.height, dtype=pl.Int8, eager=True).alias(_ALIVE),
             ]
@@ -98,8 +99,7 @@ class Previous(Box):
         before, last = kernels.rows_before(groups.everyone, groups.count, known.height)
         missing = before < 0
         if within is not None:
-            times = rows[_TIME].to_numpy()
-            missing |= times[known.height :] - times[before] > within
+            missing |= times - rows[_TIME].to_numpy()[before] > within
         places = pl.Series(before, dtype=pl.Int64).set(pl.Series(missing), None)
         made = tuples.with_columns(rows[name].gather(places) for name in trees)
         # In the order of the train: which rows are known that are over depends on what is remembered.

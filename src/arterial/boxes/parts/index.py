@@ -111,6 +111,20 @@ class RowIndex:
             self._appended = 0
         return slots
 
+    def forget(self, gone: list[str]) -> bool:
+        """Leave out the rows of chunks that others have merged since, or say that it cannot.
+
+        Chunks are merged from the last one on: what counts of their rows is in a later chunk, and no row of an earlier
+        one counts again. So it can if it knows where their rows are, and has chunks before them.
+        """
+        kept = self.chunks.keys() - set(gone)
+        if gone and (not kept or any(key not in self.slots or key < max(kept) for key in gone)):
+            return False
+        for key in gone:
+            self._row_of[self.slots.pop(key)] = -1
+            del self.chunks[key]
+        return True
+
     def all(self) -> pl.DataFrame:
         """The rows that count, in no certain order."""
         places = self._row_of[: self._count]

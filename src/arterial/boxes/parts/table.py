@@ -60,12 +60,7 @@ class KeyedTable:
 
     def _stored(self) -> pl.DataFrame:
         """All rows, from their chunks."""
-        parts = [self._chunk(key) for key in self.state.keys(self.table)]
-        if self.begin is not None and self.state.get(f"{self.table}.marks", "replaced") is None:
-            parts.insert(0, self.begin)
-        if not parts:
-            return pl.DataFrame(schema=dict(self.schema))
-        rows = self._latest(parts)
+        rows = self._latest([self._first_rows(), *(self._chunk(key) for key in self.state.keys(self.table))])
         return _chosen(rows, rows[self.alive].to_numpy() != 0)
 
     def write(self, rows: pl.DataFrame, changes: pl.DataFrame | None = None) -> None:
@@ -86,7 +81,8 @@ class KeyedTable:
     def groups(self, tuples: pl.DataFrame, over: pl.Expr | None = None) -> Groups:
         """The groups of tuples by the key, and the rows that they have, in the order in which the tuples name them.
 
-        To be followed by a `change` with a row for each group.
+        To be followed by a `change` with a row for each group. Rows that are `over` for the first of the tuples, and so
+        for all of them, may be forgotten; a `change` names those that are over after the last one.
         """
         return self.index.groups(tuples, over)
 
@@ -125,16 +121,28 @@ class KeyedTable:
         return f"{self.table}.index"
 
     def _brought_up_to_date(self, earlier: object) -> RowIndex:
-        """The index of an earlier train with the chunks that came since, if none of those that it had is gone."""
+        """The index of an earlier train with the chunks that came since; a new one, if it knows too little of others.
+
+        Workers take turns at a shard, so this is how most of them begin theirs.
+        """
         chunks = {key: self._chunk(key) for key in self.state.keys(self.table)}
-        if isinstance(earlier, RowIndex) and all(chunks.get(key) is chunk for key, chunk in earlier.chunks.items()):
-            for key in [key for key in chunks if key not in earlier.chunks]:
-                earlier.slots[key] = earlier.put(chunks[key], chunks[key][self.alive].to_numpy() != 0)
+        if isinstance(earlier, RowIndex) and earlier.forget(
+            [key for key, chunk in earlier.chunks.items() if chunks.get(key) is not chunk]
+        ):
             index = earlier
         else:
-            index = RowIndex(self.key, self._stored())
+            index = RowIndex(self.key, self._first_rows())
+        for key, chunk in chunks.items():
+            if key not in index.chunks:
+                index.slots[key] = index.put(chunk, chunk[self.alive].to_numpy() != 0)
         index.chunks = chunks
         return index
+
+    def _first_rows(self) -> pl.DataFrame:
+        """The rows below all chunks."""
+        if self.begin is not None and self.state.get(f"{self.table}.marks", "replaced") is None:
+            return self.begin
+        return pl.DataFrame(schema=dict(self.schema))
 
     def _add_chunk(
         self, changes: pl.DataFrame, over: pl.Expr | None, slots: Array | None = None

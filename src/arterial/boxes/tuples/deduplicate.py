@@ -74,10 +74,9 @@ class Deduplicate(Box):
         key, within, tuples = self._key(stream), self._within(stream), train.tuples
         schema = {name: stream.schema[name].polars for name in key} | {_PASSED: pl.Int64(), _ALIVE: pl.Int8()}
         table = KeyedTable(state, "passed", schema, key, _ALIVE)
-        over = pl.col(_PASSED) <= max(train.through - within, BEGIN)
-        groups = table.groups(tuples, over)
-        known, count = groups.known, groups.count
         times, passes = instants(tuples, stream.time), np.zeros(len(train), np.bool_)
+        groups = table.groups(tuples, pl.col(_PASSED) < int(times[0]) - within if len(times) else None)
+        known, count = groups.known, groups.count
         before, passed = np.arange(count) < known.height, np.zeros(count, np.int64)
         passed[: known.height] = known[_PASSED].to_numpy()
         first_within(groups.of, times, within, before, passed, passes)
@@ -86,6 +85,7 @@ class Deduplicate(Box):
         changes = passed_now.select(
             *key, pl.Series(_PASSED, instants(passed_now, stream.time)), pl.lit(1, pl.Int8).alias(_ALIVE)
         )
+        over = pl.col(_PASSED) <= max(train.through - within, BEGIN)
         table.change(changes, over, groups.slots[groups.of[passes]])
         return {OUT: Train(passed_now, train.through)}
 

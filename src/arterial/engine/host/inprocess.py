@@ -58,6 +58,8 @@ class InProcess:
         self._steps = 0
         self._states: dict[tuple[int, str], MemoryState] = {}
         self._other_memos: dict[tuple[int, str], dict[str, Any]] = {}
+        self._other_chunks: dict[ChunkName, tuple[Chunk, Chunk]] = {}
+        """What the worker of the turn before had for each chunk that this one was given: this one's, and its own."""
 
     def step(self, trains: Mapping[str, Train], steering: Steering | None = None) -> dict[str, Train]:
         """Run one train of each source through the network; the trains that arrived at outputs, by their names."""
@@ -120,13 +122,19 @@ class InProcess:
 
     def restart(self) -> None:
         """Go on as after a restart: of the state only the chunks survive, as bytes."""
-        self._go_on_with({})
+        self._go_on_with({}, {})
+        self._other_memos, self._other_chunks = {}, {}
 
     def change_worker(self) -> None:
-        """Go on as when another worker takes over: it has the chunks, and an earlier memo from its last turn."""
-        memos = {key: state.memo for key, state in self._states.items()}
-        self._go_on_with(self._other_memos)
+        """Go on as when another worker takes over: it has the chunks, and an earlier memo from its last turn.
+
+        A chunk that nobody changed since then is the very one that it had.
+        """
+        memos, before = {key: state.memo for key, state in self._states.items()}, self.chunks()
+        known = {name: own for name, (given, own) in self._other_chunks.items() if before.get(name) is given}
+        self._go_on_with(self._other_memos, known)
         self._other_memos = memos
+        self._other_chunks = {name: (given, before[name]) for name, given in self.chunks().items()}
 
     def touched(self) -> set[ChunkName]:
         """The chunks that were put or dropped since a worker began."""
@@ -159,17 +167,20 @@ class InProcess:
         for (slot, owner), state in self._states.items():
             before[slot][owner] = state.chunks
         self.plan = self._compiled(self.plan.network, shards)
-        self._states, self._other_memos = {}, {}
+        self._states, self._other_memos, self._other_chunks = {}, {}, {}
         for owner, rule in found.items():
             for slot, chunks in enumerate(regroup(rule, [of_slot[owner] for of_slot in before], shards)):
                 if chunks:
                     state = self._states[slot, owner] = MemoryState()
                     state.chunks = {name: unpack_chunk(b"".join(pack_chunk(chunk))) for name, chunk in chunks.items()}
 
-    def _go_on_with(self, memos: Mapping[tuple[int, str], dict[str, Any]]) -> None:
+    def _go_on_with(self, memos: Mapping[tuple[int, str], dict[str, Any]], known: Mapping[ChunkName, Chunk]) -> None:
         for key, old in self._states.items():
             state = self._states[key] = MemoryState(memos.get(key))
-            state.chunks = {name: unpack_chunk(b"".join(pack_chunk(chunk))) for name, chunk in old.chunks.items()}
+            state.chunks = {
+                name: known[*key, *name] if (*key, *name) in known else unpack_chunk(b"".join(pack_chunk(chunk)))
+                for name, chunk in old.chunks.items()
+            }
 
     def _compiled(self, network: NetworkValue, shards: int) -> Plan:
         waits = set(network.source_names) - self._ordered
