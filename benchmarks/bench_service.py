@@ -127,7 +127,7 @@ def _decisions() -> list[Figure]:
     rate = {"reports": lambda t: 5_000.0}
     simulated = SimulatedRun(fan_out(), FAN_OUT_COST, rate, {"d.out": 0.2, "d.otherwise": 0.8}, fixed=0.05).run(15)
     figures = []
-    for controller in (Scheduler(2), Shedder(2)):
+    for controller in (Shedder(2), Scheduler(2)):
         began = time.perf_counter()
         for _ in range(20):
             controller.turn.decided = -math.inf

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from arterial.cli.main import app
 from arterial.cli.runtime import attach as command
+from arterial.cli.runtime import step_back
 from arterial.errors import ArterialError
 from tests.engine.attach.asked import finished, reports, running
 
@@ -22,7 +23,8 @@ QUERY = "SELECT vid, seg FROM kept WHERE seg = 3"
 @pytest.fixture(autouse=True)
 def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests' process keeps its priority and its signals."""
-    monkeypatch.setattr(command, "_step_back", lambda by: None)
+    monkeypatch.setattr(step_back, "step_back", lambda to: None)
+    monkeypatch.setattr(step_back, "in_own_session", lambda: None)
     monkeypatch.setattr(command, "_detach_on_signals", lambda attachment: [])
 
 
@@ -178,9 +180,9 @@ def test_times_with_dates(tmp_path: Path) -> None:
 def test_all_threads_of_the_command_step_back() -> None:
     """A process has threads before the query begins, Polars' among them, and they do most of its work."""
     program = (
-        "import os, threading; from arterial.cli.runtime.attach import _step_back\n"
+        "import os, threading; from arterial.cli.runtime.step_back import step_back\n"
         "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
-        "_step_back(10); print(*(os.getpriority(os.PRIO_PROCESS, int(task)) for task in os.listdir('/proc/self/task')))"
+        "step_back(10); print(*(os.getpriority(os.PRIO_PROCESS, int(task)) for task in os.listdir('/proc/self/task')))"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert len(said) >= 2

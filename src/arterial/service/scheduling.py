@@ -49,6 +49,8 @@ def train_length(load: Load, window: Window, shed: Mapping[str, Drop] | None = N
         return math.inf
     efficient = load.fixed * EFFICIENT / (1 - EFFICIENT) / per_tuple
     limit = min((good_zone(output.delay) for output in outputs_of(load.network)), default=math.inf)
+    last = window.steps[-1]
+    waiting = sum(source.waiting or 0 for source in last.sources.values())
     in_time = max(0.0, limit / 2 - load.fixed) / per_tuple
     busy = per_tuple * arriving
     if arriving and busy < 1:
@@ -57,8 +59,10 @@ def train_length(load: Load, window: Window, shed: Mapping[str, Drop] | None = N
     needed = 0.0
     if busy >= 1:  # no length suffices, so the graph decides, unless most of a step were then its fixed cost
         needed = min(efficient, max(in_time, load.fixed * WORTH / (1 - WORTH) / per_tuple))
+        # The fixed cost may seem to be nothing for a moment; what came during a step is no train that is too long.
+        needed = max(needed, min(in_time, arriving * last.seconds))
     # A long queue, and a file that is read as fast as can be, is worked off in trains as long as the graphs allow.
-    efficient = max(efficient, sum(source.waiting or 0 for source in window.steps[-1].sources.values()))
+    efficient = max(efficient, waiting)
     return max(needed, min(efficient, in_time), 1.0)
 
 
@@ -78,14 +82,24 @@ def schedule(window: Window, network: NetworkValue, steering: Steering, cores: i
     load = measure(window, network, cores)
     if load is None:
         return steering
-    length = min(train_length(load, window, steering.shed), most)
-    before = sum(steering.admit.values())
-    if before and abs(length - before) < STEADY * before:
-        return steering
+    length = min(train_length(load, window, steering.shed), most / _read(load, window, steering.shed))
     comes = {name: arrival_rate(window.steps, name) for name in network.source_names}
     whole = sum(comes.values())
     share = {name: max(LEAST, comes[name] / whole) if whole else 1 / len(comes) for name in comes}
-    return replace(steering, admit={name: max(1, round(length * part)) for name, part in share.items()})
+    admit = {name: max(1, round(length * part)) for name, part in share.items()}
+    before, after = sum(steering.admit.values()), sum(admit.values())
+    return steering if before and abs(after - before) < STEADY * before else replace(steering, admit=admit)
+
+
+def _read(load: Load, window: Window, shed: Mapping[str, Drop]) -> float:
+    """The share of what the sources give that is really read: what is left out unread takes no memory."""
+    kept = in_force(window, load.network, shed)
+    comes = {name: sum(load.rates.get(Port(name, port), 0.0) for port in _out(load, name)) for name in load.unread}
+    whole = sum(load.rates.get(Port(n, port), 0.0) for n in load.network.source_names for port in _out(load, n))
+    unread = sum(
+        rate * min(shed[arc].share, 1 - kept[arc]) for name, rate in comes.items() if (arc := load.unread[name]) in shed
+    )
+    return 1 - unread / whole if whole else 1.0
 
 
 @dataclass

@@ -99,7 +99,7 @@ def overloaded(times: float, *, begin: float = 10, end: float = 40) -> Simulated
         fixed=FIXED,
         cores=CORES,
         train_size=32_000_000,
-        controllers=[Scheduler(CORES, 32_000_000), Shedder(CORES, HEADROOM)],
+        controllers=[Shedder(CORES, HEADROOM), Scheduler(CORES, 32_000_000)],
     )
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,9 +20,9 @@ if TYPE_CHECKING:
     from arterial.sql.inputs.reading import Input
 
 _NETWORK = re.compile(r"[\w./\\-]+(\.py)?(:\w+)?")
-LOW, LOWEST, SOON = 10, 19, 2.0
-"""How far the process steps back behind the run's when it begins, and once the first rows are out or after so many
-seconds: whoever asks gets a first answer also on a machine with nothing to spare."""
+SOON = 2.0
+"""The process steps back behind the run's: all the way, if it did not at once, when the first rows are out or after so
+many seconds. So whoever asks gets a first answer also on a machine with nothing to spare."""
 
 
 def attach(
@@ -67,20 +65,24 @@ def attach(
 
     Rows are lines of CSV; a line '# complete through T token …' says that all rows up to time T were printed, and
     --resume with that token goes on exactly there. A resumed answer begins with '# resumes after T': drop what you have
-    after that mark. The query runs in this process, at a low priority, and at the lowest once its first rows are out;
-    the run is not touched.
+    after that mark. The query runs in this process, at the lowest priority: where the machine has time to
+    spare from the start, elsewhere once its first rows are out. The run is not touched.
 
     Exit codes: 0 complete, 1 failed, 3 the run has stopped (resume with the token), 130 detached by Ctrl-C.
 
     Example: arterial attach out kept "SELECT seg, avg(speed) AS v FROM kept GROUP BY seg, TUMBLE(time, '1 minute')"
     """
+    from arterial.cli.runtime.step_back import LOWEST, first_step, in_own_session, step_back
+
+    in_own_session()  # before anything has threads
+    step_back(first_step())
+
     from arterial.cli.parts import exit_codes
     from arterial.cli.runtime.attach_output import printer_for
     from arterial.engine.attach.attachment import STOPPED
     from arterial.engine.run.figures.status import find_checkpoint
     from arterial.sql.attach import Options, attach_to, resume_from
 
-    _step_back(LOW)
     began, ahead = time.monotonic(), True
     asked = query_from(query)
     options = Options(since, up_to, object, _tables(tables), follow, skip_lost, resume, token)
@@ -95,7 +97,7 @@ def attach(
             printer.show(answer)
             if ahead and (any(len(rows) for rows in answer.rows.values()) or time.monotonic() - began > SOON):
                 ahead = False
-                _step_back(LOWEST)
+                step_back(LOWEST)
     printer.end(figures)
     if interrupted:
         raise typer.Exit(exit_codes.INTERRUPTED)
@@ -125,14 +127,6 @@ def _tables(given: list[str]) -> dict[str, Input]:
                 raise RunError(f"--table {text}: expected NAME=FILE")
             found[name.strip()] = read_input(Path(path), Wishes(), table=True)
     return found
-
-
-def _step_back(to: int) -> None:
-    """Every thread of the process: on Linux each has a priority of its own, and most of a query's work is Polars'."""
-    tasks = Path("/proc/self/task")
-    for thread in [int(task.name) for task in tasks.iterdir()] if tasks.is_dir() else [0]:
-        with suppress(OSError):  # it has ended, or is further back already
-            os.setpriority(os.PRIO_PROCESS, thread, to)
 
 
 def _detach_on_signals(attachment: Attachment) -> list[int]:

@@ -83,7 +83,14 @@ def overload(window: Window, load: Load, headroom: float) -> Overload:
             capacity = min(capacity, headroom * work * goes / comes * kept)
             lateness = True
     lately = work * (max(recently, rates.factor(LONG)) + behind)
-    return Overload(now, lately, capacity, lateness or now > capacity / MARGIN)
+    exceeds = now > capacity / MARGIN and _arrival_is_known(steps[-1])
+    return Overload(now, lately, capacity, lateness or exceeds)
+
+
+def _arrival_is_known(step: StepFigures) -> bool:
+    """Whether a source says what waits. Where none does, tuples are read as fast as they can be, which is all that a
+    machine can do and never too much."""
+    return any(source.waiting is not None for source in step.sources.values())
 
 
 def _backlog(load: Load, step: StepFigures, capacity: float) -> float:

@@ -19,15 +19,15 @@ def controllers_for(settings: Settings, plan: Plan) -> tuple[Controller, ...]:
     """Those that the settings ask for, then the user's own; each builds on what the one before decided."""
     cores = min(cores_here(), plan.shards)
     found: list[Controller] = []
-    if settings.schedule != "off":
-        found.append(Scheduler(cores, settings.train_size))
-    if settings.schedule in ("state", "feedback"):
-        holdable = frozenset(name for name, arc in arcs_of(plan).items() if arc.no_hold is None)
-        found.append(Holder(cores, "state" if settings.schedule == "state" else "feedback", holdable))
     if settings.shed:
         if settings.overflow:
             _check_overflow(plan)
         found.append(Shedder(cores, settings.headroom, settings.overflow))
+    if settings.schedule != "off":  # after what is left out: a train may be the longer
+        found.append(Scheduler(cores, settings.train_size))
+    if settings.schedule in ("state", "feedback"):
+        holdable = frozenset(name for name, arc in arcs_of(plan).items() if arc.no_hold is None)
+        found.append(Holder(cores, "state" if settings.schedule == "state" else "feedback", holdable))
     return (*found, *settings.controllers)
 
 
