@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -61,11 +62,14 @@ def test_a_stream_with_longitude_latitude_and_dates_is_one_too(page: Page, tmp_p
         seen = pl.DataFrame(rows, schema=["time", "name", "lon", "lat"], orient="row")
         trains.append(Train(seen, END if second == 19 else (time - datetime(1970, 1, 1)) // timedelta(microseconds=1)))
     _run(net, trains, tmp_path / "run")
+    # The stream's own times are shown, wherever the one who looks is.
+    page.context.new_cdp_session(page).send("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Tokyo"})
     with _shown(tmp_path / "run") as shown:
         page.goto(f"{shown.address}#/city?vehicle=ship%203")
         expect(page.get_by_test_id("city-size")).to_have_text("11")
         expect(page.get_by_test_id("city-time")).to_have_text("01/05/2026, 12:00:19")
-        expect(page.get_by_test_id("card")).to_contain_text("lon 10.3, lat 60.319")
+        expect(page.get_by_test_id("card")).to_contain_text("lon 10.3°, lat 60.319°. Last report at 01/05/2026, 12:00:19")
+        expect(page.get_by_test_id("scale")).to_have_text(re.compile(r"^\d+ km$"))
         # As many degrees north as east, at 60°: twice as high as wide.
         box = painted(page, "vehicles")
         assert 1.8 < box["height"] / box["width"] < 2.2

@@ -64,6 +64,8 @@ describe("search", () => {
     expect(search(NETWORK, "speed 100").every((hit) => hit.kind === "box")).toBe(true);
     expect(search(NETWORK, "seg")[0]?.kind).toBe("arc");
     expect(search(NETWORK, "inner")[0]?.kind).toBe("group");
+    const described = { ...NETWORK, boxes: [{ ...box("top", "tumble"), summary: "Computes values over disjoint windows." }, box("other", "map")] };
+    for (const words of ["tumble", "disjoint windows"]) expect(search(described, words).map((hit) => hit.title)).toEqual(["top"]);
     expect(search(NETWORK, "nothing like it")).toEqual([]);
   });
 });

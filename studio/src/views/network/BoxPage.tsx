@@ -105,7 +105,7 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
         <p className="small">
           {superbox ? superbox.place : "–"}
           {superbox && superbox.boxes.length > 1 ? `, together with ${superbox.boxes.filter((one) => one !== box.name).join(", ")}` : ""}
-          {box.kept ? `; keeps its tuples for ${box.kept}` : ""}
+          {box.kept ? `; keeps its tuples ${box.kept.startsWith("for ") ? box.kept : `for ${box.kept}`}` : ""}
         </p>
       </section>
       <Streams title="In" ports={byPort(coming, "end_port")} other="begin" go={go} />
