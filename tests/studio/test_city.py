@@ -33,6 +33,7 @@ from tests.studio.conftest import picture
 from tests.studio.test_app import frame
 
 ACCIDENT = 42
+ROADS = "document.querySelector('[data-testid=city] canvas').toDataURL()"
 LAST = 450
 
 
@@ -136,7 +137,7 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
         colours = roads(page)
         page.get_by_role("button", name="Toll").click()
         expect(page).to_have_url(re.compile("colour=toll"))
-        page.wait_for_function("before => document.querySelector('[data-testid=city] canvas').toDataURL() !== before", arg=colours)
+        page.wait_for_function(f"before => {ROADS} !== before", arg=colours)
         page.get_by_role("button", name="Speed").click()
         rows = page.get_by_test_id("responses").locator("tbody tr")
         expect(rows.filter(has_text="notices")).to_contain_text(re.compile("5.0 s|5 s"))  # the benchmark's limit
@@ -261,7 +262,7 @@ def test_a_hundred_thousand_vehicles(page: Page, tmp_path: Path) -> None:
 
 def roads(page: Page) -> str:
     """The segments as they are painted."""
-    found: str = page.evaluate("document.querySelector('[data-testid=city] canvas').toDataURL()")
+    found: str = page.evaluate(ROADS)
     return found
 
 

@@ -55,33 +55,35 @@ export function layout(shown: Visible): Layout {
   for (const item of shown.items) if (item.open && !items[item.id]) around(item.id);
   const ways: Layout["ways"] = {};
   const labels: Layout["labels"] = {};
-  const middle = (id: string) => items[id]!.y + items[id]!.height / 2;
   for (const way of shown.ways) {
     const found = graph.edge(way.begin, way.end) as { points?: { x: number; y: number }[]; x?: number; y?: number } | undefined;
     ways[way.id] = (found?.points ?? []).slice(1, -1);
     if (found?.x !== undefined && found.y !== undefined) labels[way.id] = { x: found.x, y: found.y };
   }
-  straighten(shown.ways.map((way) => ({ id: way.id, level: (middle(way.begin) + middle(way.end)) / 2 })), ways, labels);
+  straighten(shown, { items, ways, labels });
   return { items, ways, labels };
 }
 
 /** Lets ways from one column of boxes to the next go there at once, where their labels have room half-way. */
-function straighten(all: { id: string; level: number }[], ways: Layout["ways"], labels: Layout["labels"]) {
-  const columns = new Map<number, { id: string | null; level: number }[]>();
-  for (const { id, level } of all) {
-    const label = labels[id];
-    const short = ways[id]!.length === 1 && label !== undefined;
-    for (const { x, y } of ways[id]!) {
-      const column = columns.get(Math.round(x)) ?? [];
-      columns.set(Math.round(x), [...column, short ? { id, level } : { id: null, level: y }]);
+function straighten(shown: Visible, { items, ways, labels }: Layout) {
+  const columns = new Map<number, { id: string; x: number; y: number }[]>();
+  const others: { x: number; y: number }[] = [];
+  for (const { id, begin, end } of shown.ways) {
+    const [from, to] = [items[begin]!, items[end]!];
+    const gap = to.x - (from.x + from.width);
+    if (gap <= 0 || gap >= BOX.width) {
+      others.push(...ways[id]!); // boxes stand between them
+      continue;
     }
+    const x = to.x - gap / 2;
+    columns.set(Math.round(x), [...(columns.get(Math.round(x)) ?? []), { id, x, y: (from.y + to.y + to.height) / 2 }]);
   }
   for (const column of columns.values()) {
-    const sorted = [...column].sort((one, other) => one.level - other.level);
-    if (sorted.some((one, place) => place > 0 && one.level - sorted[place - 1]!.level < LABEL.height + 4)) continue;
-    for (const { id, level } of column) {
-      if (id === null) continue;
-      labels[id] = { x: labels[id]!.x, y: level };
+    const passing = others.filter(({ x }) => Math.abs(x - column[0]!.x) < LABEL.width);
+    const levels = [...column, ...passing].map(({ y }) => y).sort((one, other) => one - other);
+    if (levels.some((level, place) => place > 0 && level - levels[place - 1]! < LABEL.height + 4)) continue;
+    for (const { id, x, y } of column) {
+      labels[id] = { x, y };
       ways[id] = [];
     }
   }

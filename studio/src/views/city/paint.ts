@@ -117,7 +117,7 @@ export function scaleOf(place: Place, lonlat: boolean): { pixels: number; text: 
   const unit = Math.abs(place.scaleY) / (lonlat ? METRES_A_DEGREE : 1);
   const power = 10 ** Math.floor(Math.log10(200 / unit));
   const length = [2, 1, 0.5].map((one) => one * power).find((one) => one * unit <= 200) ?? power / 2;
-  const text = !lonlat ? String(Number(length.toPrecision(1))) : length >= 1000 ? `${(length / 1000).toLocaleString("en")} km` : `${Number(length.toPrecision(1))} m`;
+  const text = !lonlat ? Number(length.toPrecision(1)).toLocaleString("en", { maximumSignificantDigits: 1 }) : length >= 1000 ? `${(length / 1000).toLocaleString("en")} km` : `${Number(length.toPrecision(1))} m`;
   return { pixels: length * unit, text };
 }
 
