@@ -78,7 +78,9 @@ COLUMNS = {
 def measure() -> list[Figure]:
     """Tuples a second of the processor, and the share of Polars' speed."""
     figures: list[Figure] = []
-    rates: dict[str, dict[str, float]] = json.loads(RATES.read_text())["rates"] if RATES.exists() else {}
+    known = json.loads(RATES.read_text()) if RATES.exists() else {"rates": {}, "peer_tuples": {}}
+    rates: dict[str, dict[str, float]] = known["rates"]
+    peer_tuples: dict[str, int] = known["peer_tuples"]
     wanted = os.environ.get("ARTERIAL_BENCH_JOBS", "")
     with tempfile.TemporaryDirectory(prefix="arterial-bench-") as scratch:
         folder = Path(scratch)
@@ -87,6 +89,7 @@ def measure() -> list[Figure]:
             if wanted and job.short not in wanted.split(","):
                 continue
             ours, theirs = _compare(job, folder / f"{job.short}.parquet")
+            peer_tuples[job.name] = PEER_TUPLES
             rates[job.name] = {ARTERIAL: TUPLES / ours, AT_ONCE: TUPLES / theirs}
             rate = f"Polars {TUPLES / theirs / 1e6:.1f}"
             figures.append(
@@ -102,7 +105,7 @@ def measure() -> list[Figure]:
                         Figure(f"{job.name}, beside {peer.name}", cost / ours, "ratio", at_least=1, remark=rate)
                     )
             RATES.parent.mkdir(parents=True, exist_ok=True)
-            RATES.write_text(json.dumps({"tuples": TUPLES, "peer_tuples": PEER_TUPLES, "rates": rates}, indent=2))
+            RATES.write_text(json.dumps({"tuples": TUPLES, "peer_tuples": peer_tuples, "rates": rates}, indent=2))
     return figures
 
 

@@ -22,23 +22,24 @@ def main() -> None:
     before, _, rest = PAGE.read_text().partition(_BEGIN)
     after = rest.partition(_END)[2]
     about = (
-        f"Thousands of tuples in a second of the processor: {known['tuples']:,} tuples in Arterial and Polars, the "
-        f"difference between {known['peer_tuples']:,} tuples and a tenth in the others: without their start."
+        f"Thousands of tuples in a second of the processor: {known['tuples']:,} tuples in Arterial and Polars, in the "
+        "others the difference between so many as the last column says and a tenth of them: without their start."
     )
-    PAGE.write_text(before + "\n\n".join([_BEGIN, about, table(known["rates"]), _END]) + after)
+    made = table(known["rates"], known["peer_tuples"])
+    PAGE.write_text(before + "\n\n".join([_BEGIN, about, made, _END]) + after)
 
 
-def table(rates: Rates) -> str:
+def table(rates: Rates, peer_tuples: dict[str, int]) -> str:
     """A row for each job, a column for each system, and how far Arterial is ahead."""
     peers = sorted({name for by_system in rates.values() for name in by_system} - {ARTERIAL, AT_ONCE})
-    head = ["job", ARTERIAL, *peers, AT_ONCE, "beside the best peer", "share of Polars"]
+    head = ["job", ARTERIAL, *peers, AT_ONCE, "beside the best peer", "share of Polars", "tuples of the peers"]
     rows = [head]
     for job, by_system in rates.items():
         ours, cells = by_system[ARTERIAL], [ARTERIAL, *peers, AT_ONCE]
         streaming = [by_system[name] for name in peers if name in by_system]
         ahead = f"{ours / max(streaming):.1f} ×" if streaming else "–"
         shown = [f"{by_system[name] / 1e3:,.0f}" if name in by_system else "–" for name in cells]
-        rows.append([job, *shown, ahead, f"{ours / by_system[AT_ONCE]:.2f}"])
+        rows.append([job, *shown, ahead, f"{ours / by_system[AT_ONCE]:.2f}", f"{peer_tuples[job]:,}"])
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
 

@@ -82,9 +82,13 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    elsewhere: list[str] = []
+    own = ("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:", "about:")
+    page.on("request", lambda asked: None if asked.url.startswith(own) else elsewhere.append(asked.url))
     yield page
     picture(page, request.node.name)
     context.close()
+    assert elsewhere == [], "the page loads something from elsewhere"
     # A studio that a test has stopped is looked for again; a mistake of the user's is answered with a 400.
     expected = ("ERR_CONNECTION_REFUSED", "status of 400")
     assert [error for error in errors if not any(words in error for words in expected)] == []

@@ -33,6 +33,7 @@ from tests.studio.conftest import picture
 from tests.studio.test_app import frame
 
 ACCIDENT = 42
+ROADS = "document.querySelector('[data-testid=city] canvas').toDataURL()"
 LAST = 450
 
 
@@ -133,6 +134,11 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
         expect(page.get_by_test_id("city-size")).to_have_text("222")
         expect(page.get_by_test_id("accidents")).to_contain_text(f"Expressway 0 eastbound, segment {ACCIDENT}")
         assert inked(page) > 200, "the vehicles are not drawn"
+        colours = roads(page)
+        page.get_by_role("button", name="Toll").click()
+        expect(page).to_have_url(re.compile("colour=toll"))
+        page.wait_for_function(f"before => {ROADS} !== before", arg=colours)
+        page.get_by_role("button", name="Speed").click()
         rows = page.get_by_test_id("responses").locator("tbody tr")
         expect(rows.filter(has_text="notices")).to_contain_text(re.compile("5.0 s|5 s"))  # the benchmark's limit
         page.get_by_label("Find a vehicle").fill("105")
@@ -143,6 +149,7 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
         expect(card.get_by_test_id("trip")).to_contain_text("This trip: since 0:00:00")
         card.get_by_role("button", name="Why was").first.click()
         expect(page.get_by_test_id("vehicle-why")).to_contain_text("rule")
+        expect(page.get_by_test_id("balance")).to_have_text(re.compile(r"^\d"))
         picture(page, "city-why")
         # The slider goes back to when nobody knew of the accident; the address brings the vehicle back.
         assert "vehicle=105" in page.url
@@ -161,6 +168,24 @@ def test_the_city_shows_the_accident_its_vehicles_and_why(page: Page, city: Path
         page.wait_for_timeout(1200)
         assert looked is not None
         assert looked[0] in page.url
+    finally:
+        shown.stop()
+
+
+@pytest.mark.thorough
+def test_the_network_of_linear_road_appears_and_its_groups_open(page: Page, city: Path) -> None:
+    value = linear_road_network(SPEC, History(), keep="1 hour")
+    shown = Studio(Run(city / "work" / "checkpoint")).start()
+    try:
+        page.goto(f"{shown.address}#/network?window=300")
+        expect(page.get_by_test_id("state")).to_have_text("finished")
+        for name in ("reports", "requests", "notices", "alerts"):
+            expect(page.locator(f'.react-flow__node[data-id="{name}"]')).to_be_visible()
+        while (closed := page.locator('.react-flow__node[data-id^="group:"]')).count():
+            closed.first.click()
+            page.wait_for_timeout(300)
+        expect(page.locator(".react-flow__node .box")).to_have_count(len(value.boxes))
+        picture(page, "linear-road")
     finally:
         shown.stop()
 
@@ -233,6 +258,12 @@ def test_a_hundred_thousand_vehicles(page: Page, tmp_path: Path) -> None:
         assert inked(page) > 2000
     finally:
         shown.stop()
+
+
+def roads(page: Page) -> str:
+    """The segments as they are painted."""
+    found: str = page.evaluate(ROADS)
+    return found
 
 
 def inked(page: Page) -> int:

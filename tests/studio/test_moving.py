@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -61,11 +64,14 @@ def test_a_stream_with_longitude_latitude_and_dates_is_one_too(page: Page, tmp_p
         seen = pl.DataFrame(rows, schema=["time", "name", "lon", "lat"], orient="row")
         trains.append(Train(seen, END if second == 19 else (time - datetime(1970, 1, 1)) // timedelta(microseconds=1)))
     _run(net, trains, tmp_path / "run")
+    # The stream's own times are shown, wherever the one who looks is.
+    page.context.new_cdp_session(page).send("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Tokyo"})
     with _shown(tmp_path / "run") as shown:
         page.goto(f"{shown.address}#/city?vehicle=ship%203")
         expect(page.get_by_test_id("city-size")).to_have_text("11")
         expect(page.get_by_test_id("city-time")).to_have_text("01/05/2026, 12:00:19")
-        expect(page.get_by_test_id("card")).to_contain_text("lon 10.3, lat 60.319")
+        expect(page.get_by_test_id("card")).to_contain_text("lon 10.3°, lat 60.319°. Last report at 01/05/2026, 12")
+        expect(page.get_by_test_id("scale")).to_have_text(re.compile(r"^\d+ km$"))
         # As many degrees north as east, at 60°: twice as high as wide.
         box = painted(page, "vehicles")
         assert 1.8 < box["height"] / box["width"] < 2.2
@@ -108,13 +114,7 @@ def streets(tmp_path: Path) -> Iterator[LocalRun]:
             lines += [f"{time},object,{100 + one},{25 + 0.009 * one},60.002" for one in range(200)]
             lines += [f"{time},object,2,25.0,59.97", f"{time},object,3,25.2,60.03"]
     (tmp_path / "events.csv").write_text("\n".join(lines) + "\n")
-    ready = prepare(
-        tmp_path / "events.csv", tmp_path / "events", rejects=tmp_path / "no.csv", space=Space.LONLAT, timeout=None
-    )
-    pace = Pace(0, 2.0, ready.ticks)
-    feeds = {name: EventFeed(ready, name, pace) for name in (OBJECTS, QUERIES)}
-    network = moving_network(ready, QueryOptions(Space.LONLAT, longest_step=500.0), "1 hour")
-    run = run_locally(network, feeds, {"updates": MemorySink()}, tmp_path / "run", Settings(shards=1, interval=0.25))
+    run = _live(tmp_path, speed=2.0, longest_step=500.0)
     yield run
     run.stop()
 
@@ -142,6 +142,37 @@ def test_queries_in_degrees_go_with_their_objects_and_their_changes_flash(
         for colour in ("--accent", "--bad"):  # nothing is marked: only flashes are so coloured
             _until(page, lambda colour=colour: painted(page, "marks", colour)["number"] > 20)
         picture(page, "moving-degrees")
+
+
+@pytest.mark.slow
+def test_a_city_of_degrees_in_the_dark(page: Page, tmp_path: Path) -> None:
+    """The picture of the docs: what `arterial moving generate` makes, its queries by name, and how long a way is."""
+    asked = "--ranges 3 --moving-ranges 6 --knn 3 --moving-knn 5 --side 900 --k 6"
+    size = "--objects 800 --seconds 400 --every 2 --lonlat 13.4,52.5"
+    command = f"moving generate --out {tmp_path / 'events.csv'} {size} {asked}"
+    subprocess.run([sys.executable, "-m", "arterial", *command.split()], check=True, capture_output=True)
+    run = _live(tmp_path, speed=1.0, longest_step=60.0)
+    try:
+        with _shown(tmp_path / "run") as shown:
+            page.emulate_media(color_scheme="dark")
+            page.goto(f"{shown.address}#/city?query=movingrange1")
+            expect(page.get_by_test_id("city-queries")).to_have_text("17")
+            expect(page.get_by_test_id("scale")).to_have_text("2 km")
+            _until(page, lambda: run.status.step > 60)
+            expect(page.get_by_test_id("changes").locator("li").nth(9)).to_be_visible()
+            picture(page, "studio-moving")
+    finally:
+        run.stop()
+
+
+def _live(folder: Path, speed: float, longest_step: float) -> LocalRun:
+    """A run of `events.csv` in a folder, in degrees, as fast as the clock or faster."""
+    events, space = folder / "events.csv", Space.LONLAT
+    ready = prepare(events, folder / "events", rejects=folder / "no.csv", space=space, timeout=None)
+    pace = Pace(0, speed, ready.ticks)
+    feeds = {name: EventFeed(ready, name, pace) for name in (OBJECTS, QUERIES)}
+    network = moving_network(ready, QueryOptions(space, longest_step=longest_step), "1 hour")
+    return run_locally(network, feeds, {"updates": MemorySink()}, folder / "run", Settings(shards=1, interval=0.25))
 
 
 def _run(net: Network, trains: list[Train], folder: Path) -> None:

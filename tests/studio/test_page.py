@@ -50,6 +50,14 @@ def test_the_network_appears_a_group_opens_and_rates_move(page: Page, studio: St
     _until(lambda: int(page.get_by_test_id("step").inner_text().replace(",", "")) > before + 3)
     rate = page.locator(".way-label").first
     assert float(rate.get_attribute("data-rate") or 0) > 0
+    # What Spark runs: levels as colours, shuffles dashed; and what waits at a source.
+    expect(page.locator(".way.shuffles")).to_have_count(2)
+    expect(page.locator('.react-flow__node[data-id="by_road"] .level-1')).to_be_visible()
+    expect(page.locator('.react-flow__node[data-id="reports"] .level-0')).to_be_visible()
+    expect(page.locator(".legend")).to_contain_text("level 0")
+    expect(page.locator('.react-flow__node[data-id="reports"]')).to_contain_text("wait")
+    waits = page.locator("tr", has=page.get_by_role("button", name="reports", exact=True)).locator("td").nth(2)
+    expect(waits).to_have_text(re.compile(r"\d+ k"))
     assert _fewest(page, ".react-flow__edge", 2.5) == page.locator(".react-flow__edge").count() > 6, "the arcs blink"
     # Where the time of the last steps went; the window of the figures is chosen.
     assert page.locator(".profile g").count() > 3
@@ -146,6 +154,8 @@ def test_a_box_says_what_it_does(page: Page, studio: Studio) -> None:
     expect(said).to_contain_text("top = max(speed)")
     expect(said).to_contain_text("level 0, by vehicle")
     expect(said).to_contain_text("/s")
+    expect(said).to_contain_text(re.compile(r"out for each in\s*0\.\d"))
+    expect(said).to_contain_text(re.compile(r"a tuple costs\s*[\d.]+ (µs|ms)"))
     expect(page.get_by_test_id("paper")).to_have_text("From the papers: Aurora §2.1, thesis §5.4.2")
     expect(said.get_by_role("heading", name="From its documentation")).to_be_visible()
     expect(page.locator(".about")).to_contain_text("A time window begins at a multiple of every")
@@ -403,10 +413,10 @@ def test_a_python_network_is_opened_changed_and_saved(page: Page, tmp_path: Path
         page.reload()
         expect(page.locator(".diff .new")).to_contain_text("mean < 60")
         with page.expect_download() as saved:
-            page.get_by_role("button", name="Python", exact=True).click()
+            page.get_by_role("button", name="Save Python", exact=True).click()
         saved.value.save_as(tmp_path / "drawn.py")
         with page.expect_download() as saved:
-            page.get_by_role("button", name="JSON", exact=True).click()
+            page.get_by_role("button", name="Save JSON", exact=True).click()
         saved.value.save_as(tmp_path / "drawn.json")
         page.get_by_role("button", name="Start over").click()
         page.get_by_role("tab", name="Changes").click()
@@ -600,6 +610,11 @@ def test_a_screen_reader_finds_its_way_in_every_view(page: Page, studio: Studio,
             said = axe.run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})
             if said.violations_count:
                 found.append(f"{dark} {address}\n{said.generate_report()}")
+            page.set_viewport_size({"width": 820, "height": 1180})
+            page.wait_for_timeout(300)
+            if (wide := page.evaluate("document.documentElement.scrollWidth")) > 820:
+                found.append(f"{address} is {wide} pixels wide on a tablet")
+            page.set_viewport_size({"width": 1280, "height": 800})
     assert not found, "\n\n".join(found)
 
 
@@ -654,8 +669,15 @@ def test_a_network_that_does_not_run_is_shown_in_the_dark(page: Page) -> None:
         page.goto(shown.address)
         expect(page.locator(".react-flow__node")).to_have_count(7)
         expect(page.get_by_text("not running")).to_be_visible()
+        expect(page.get_by_test_id("resting")).to_contain_text("12 boxes, 11 arcs")
         colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert colour == "rgb(15, 20, 26)"
+        # Tuples can be tried before anything runs.
+        page.goto(f"{shown.address}#/network?open=speeding&arc={FAST}")
+        page.get_by_role("button", name="Try a tuple").click()
+        expect(page.get_by_label("Tuples as JSON")).to_have_value('{"time":0,"vehicle":0,"road":0,"speed":0}')
+        page.get_by_role("button", name="Run it").click()
+        expect(page.get_by_test_id("trace").locator(".hops > li")).to_have_count(3)
     finally:
         shown.stop()
 

@@ -20,7 +20,8 @@ _SECONDS = {
     "d": Fraction(86400), "day": Fraction(86400), "week": Fraction(604800),
 }  # fmt: skip
 _UNITS_A_SECOND = {Type.TIMESTAMP: 1_000_000}
-_LONGEST = 2**60
+LONGEST = 2**60
+"""What is kept for so many units of a time column is kept for ever."""
 
 
 def units(duration: Duration, time: Type, what: str, least: int = 1) -> int:
@@ -34,8 +35,8 @@ def units(duration: Duration, time: Type, what: str, least: int = 1) -> int:
         raise NetworkError(f"{what} is {duration!r}, but the time column counts whole seconds ({time})")
     if count < least:
         raise NetworkError(f"{what} must be {'more than' if least else 'at least'} 0, got {duration!r}")
-    if count > _LONGEST:
-        raise NetworkError(f"{what} must be at most {_LONGEST} units of the time column ({time}), got {duration!r}")
+    if count > LONGEST:
+        raise NetworkError(f"{what} must be at most {LONGEST} units of the time column ({time}), got {duration!r}")
     return int(count)
 
 

@@ -42,6 +42,8 @@ class Kind:
     inputs: list[str]
     outputs: list[str]
     parameters: list[Parameter]
+    room: str
+    """The room of the library that it is in, under which the palette lists it."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ def kinds() -> list[Kind]:
                         )
                         for one in fields
                     ],
+                    kind.__module__.split(".")[-2],
                 )
             )
     return found

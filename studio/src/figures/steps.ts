@@ -224,7 +224,7 @@ export function worst(window: Window, graphs: Record<string, readonly (readonly 
   }
   for (const [name, delay] of Object.entries(window.delays)) {
     const utility = utilityAt(graphs[name] ?? [], delay.p99);
-    if (utility < 1) found.push({ name, kind: "output", weight: 1 + (1 - utility), why: `late: p99 ${seconds(delay.p99)}, worth ${utility.toFixed(2)}` });
+    if (utility < 1) found.push({ name, kind: "output", weight: 1 + (1 - utility), why: `late: p99 ${seconds(delay.p99)}, utility ${utility.toFixed(2)}` });
   }
   return found.sort((a, b) => b.weight - a.weight);
 }

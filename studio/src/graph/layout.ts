@@ -60,7 +60,33 @@ export function layout(shown: Visible): Layout {
     ways[way.id] = (found?.points ?? []).slice(1, -1);
     if (found?.x !== undefined && found.y !== undefined) labels[way.id] = { x: found.x, y: found.y };
   }
+  straighten(shown, { items, ways, labels });
   return { items, ways, labels };
+}
+
+/** Lets ways from one column of boxes to the next go there at once, where their labels have room half-way. */
+function straighten(shown: Visible, { items, ways, labels }: Layout) {
+  const columns = new Map<number, { id: string; x: number; y: number }[]>();
+  const others: { x: number; y: number }[] = [];
+  for (const { id, begin, end } of shown.ways) {
+    const [from, to] = [items[begin]!, items[end]!];
+    const gap = to.x - (from.x + from.width);
+    if (gap <= 0 || gap >= BOX.width) {
+      others.push(...ways[id]!); // boxes stand between them
+      continue;
+    }
+    const x = to.x - gap / 2;
+    columns.set(Math.round(x), [...(columns.get(Math.round(x)) ?? []), { id, x, y: (from.y + to.y + to.height) / 2 }]);
+  }
+  for (const column of columns.values()) {
+    const passing = others.filter(({ x }) => Math.abs(x - column[0]!.x) < LABEL.width);
+    const levels = [...column, ...passing].map(({ y }) => y).sort((one, other) => one - other);
+    if (levels.some((level, place) => place > 0 && level - levels[place - 1]! < LABEL.height + 4)) continue;
+    for (const { id, x, y } of column) {
+      labels[id] = { x, y };
+      ways[id] = [];
+    }
+  }
 }
 
 /** A smooth way through points, level at each of them. */

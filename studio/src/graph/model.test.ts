@@ -49,6 +49,19 @@ describe("what is visible", () => {
     expect(items.c!.x).toBeGreaterThan(area.x);
     expect(items.d!.x + items.d!.width).toBeLessThan(area.x + area.width);
   });
+  it("leads arcs to the next column at once, with their labels half-way and apart", () => {
+    const names = ["queries", "objects", "kept_queries", "moving", "kept_objects"];
+    const arcs = [arc("queries", "kept_queries"), arc("queries", "moving"), arc("objects", "moving"), arc("objects", "kept_objects")];
+    const shown = visible({ ...NETWORK, boxes: names.map((name) => box(name)), arcs, groups: {} }, new Set());
+    const { items, ways, labels } = layout(shown);
+    const middle = (id: string) => items[id]!.y + items[id]!.height / 2;
+    for (const way of shown.ways) {
+      expect(ways[way.id]).toEqual([]);
+      expect(labels[way.id]!.y).toBeCloseTo((middle(way.begin) + middle(way.end)) / 2);
+    }
+    const levels = Object.values(labels).map(({ y }) => y).sort((one, other) => one - other);
+    for (let place = 1; place < levels.length; place++) expect(levels[place]! - levels[place - 1]!).toBeGreaterThan(18);
+  });
   it("500 boxes are laid out", () => {
     const many = { ...NETWORK, groups: {}, boxes: Array.from({ length: 500 }, (_, n) => box(`b${n}`)), arcs: Array.from({ length: 499 }, (_, n) => arc(`b${Math.floor(n / 2)}`, `b${n + 1}`)) };
     expect(Object.keys(layout(visible(many, new Set())).items)).toHaveLength(500);
@@ -64,6 +77,8 @@ describe("search", () => {
     expect(search(NETWORK, "speed 100").every((hit) => hit.kind === "box")).toBe(true);
     expect(search(NETWORK, "seg")[0]?.kind).toBe("arc");
     expect(search(NETWORK, "inner")[0]?.kind).toBe("group");
+    const described = { ...NETWORK, boxes: [{ ...box("top", "tumble"), summary: "Computes values over disjoint windows." }, box("other", "map")] };
+    for (const words of ["tumble", "disjoint windows"]) expect(search(described, words).map((hit) => hit.title)).toEqual(["top"]);
     expect(search(NETWORK, "nothing like it")).toEqual([]);
   });
 });

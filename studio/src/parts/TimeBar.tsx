@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from "react";
 import type { Address, Go } from "../address";
-import { placeAt, seconds, type Step } from "../figures/steps";
+import { placeAt, type Step } from "../figures/steps";
 import { DEFAULT_WINDOW, PLAY_SECONDS, useRun, type RunStore } from "../run";
 
 interface Props {
@@ -44,7 +44,7 @@ export function TimeBar({ run, address, go }: Props) {
         Window
         <select value={length} onChange={(event) => go({ window: event.target.value })} aria-label="Length of the window">
           {WINDOWS.map((one) => (
-            <option key={one} value={one}>{seconds(one)}</option>
+            <option key={one} value={one}>{one < 300 ? `${one} s` : `${one / 60} min`}</option>
           ))}
         </select>
       </label>

@@ -620,6 +620,8 @@ export interface components {
             outputs: string[];
             /** Parameters */
             parameters: components["schemas"]["Parameter"][];
+            /** Room */
+            room: string;
         };
         /**
          * NetworkFacts

@@ -17,6 +17,7 @@ from typing import Any
 from arterial.engine.plan.plan import Plan
 from arterial.errors import NetworkError, RunError
 from arterial.network.box import Box
+from arterial.network.duration import LONGEST, Duration
 from arterial.network.expression.function import Function
 from arterial.network.network import Arc, NetworkValue
 from arterial.network.relation import Relation
@@ -213,6 +214,10 @@ def _is_pair(part: Any) -> bool:
     return isinstance(part, tuple | list) and len(part) == 2 and isinstance(part[0], str)
 
 
+def _kept_for(retention: Duration) -> str:
+    return "for ever" if retention == LONGEST else str(retention)
+
+
 def _box(box: Box, superbox: str) -> BoxFacts:
     summary, about = said_of(type(box))
     arguments, graphs = {}, {}
@@ -223,7 +228,7 @@ def _box(box: Box, superbox: str) -> BoxFacts:
         if not box.outputs and one.name in ("delay", "share", "value"):
             graphs[one.name] = [(float(x), float(y)) for x, y in value]
         else:
-            arguments[one.name] = shown(value)
+            arguments[one.name] = _kept_for(value) if one.name == "retention" else shown(value)
     keeping = box.keeping
     return BoxFacts(
         box.name,
@@ -236,7 +241,7 @@ def _box(box: Box, superbox: str) -> BoxFacts:
         not box.stateless and not box.regroups and bool(box.inputs and box.outputs),
         superbox,
         graphs,
-        None if keeping is None else str(keeping.retention),
+        None if keeping is None else _kept_for(keeping.retention),
         box.connectable,
         paper_of(type(box)),
     )

@@ -12,14 +12,12 @@ from arterial.moving.application.prepare import OBJECTS, QUERIES, Prepared
 from arterial.moving.boxes.moving_queries import UNCERTAINTY, MovingQueries
 from arterial.moving.queries.space import Space
 from arterial.network.box import OUT
-from arterial.network.duration import Duration, units
+from arterial.network.duration import LONGEST, Duration, units
 from arterial.network.network import NetworkValue, Port
 from arterial.network.schema import Type
 
 UPDATES = "updates"
 KEPT_OBJECTS, KEPT_QUERIES, KEPT_UPDATES = "kept_objects", "kept_queries", "kept_updates"
-_FOR_EVER = 1 << 60
-"""A query stands until it is dropped, however long ago it came."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,8 @@ def moving_network(
     if keep is not None:
         retention = units(keep, Type.INT64, "--keep") * events.ticks
         sources[OBJECTS].connection_point(KEPT_OBJECTS, retention, ["object"])
-        sources[QUERIES].connection_point(KEPT_QUERIES, _FOR_EVER)
+        # A query stands until it is dropped, however long ago it came.
+        sources[QUERIES].connection_point(KEPT_QUERIES, LONGEST)
         updates.connection_point(KEPT_UPDATES, retention, ["query"])
     if options.cache < 100:
         network.box(Output(UNCERTAINTY), **{"in": StreamHandle(network, Port("moving", UNCERTAINTY))})

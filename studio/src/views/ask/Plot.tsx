@@ -21,8 +21,9 @@ export function Plot({ columns, rows }: { columns: string[]; rows: Row[] }) {
       {
         width: place.current.clientWidth,
         height: 200,
+        tzDate: (time) => uPlot.tzDate(new Date(1000 * time), "Etc/UTC"), // as the rows write it, wherever the page is
         scales: { x: { time: series.dated } },
-        axes: [axis, axis],
+        axes: [{ ...axis, label: series.time, labelSize: 18, labelGap: 0 }, { ...axis, ...(series.measure ? { label: series.measure, labelSize: 18 } : {}) }],
         series: [{ label: series.time }, ...series.names.map((label, number) => ({ label, stroke: COLOURS[number]!, width: 1.5, spanGaps: true, points: { show: false } }))],
       },
       series.data,
@@ -36,7 +37,7 @@ export function Plot({ columns, rows }: { columns: string[]; rows: Row[] }) {
       made.destroy();
       chart.current = null;
     };
-  }, [names, series.dated, series.time]);
+  }, [names, series.dated, series.time, series.measure]);
   useEffect(() => chart.current?.setData(series.data), [series]);
   return (
     <>

@@ -101,7 +101,7 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
           <span className="grow" />
           <button className="primary">Attach</button>
           {answer.state === "live" && <button type="button" onClick={detach}>Detach</button>}
-          <button type="button" disabled={!answer.rows.length} onClick={() => download(`${place}.csv`, csv(answer.columns, answer.rows))}>CSV</button>
+          <button type="button" disabled={!answer.rows.length} onClick={() => download(`${place}.csv`, csv(answer.columns, answer.rows))}>Save CSV</button>
         </div>
         <Editor sql label="SQL" value={query} onChange={setQuery} onSubmit={ask} columns={columns} functions={functions} places={subject.places} error={answer.error} />
         <p className="small">
@@ -110,9 +110,18 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
       </form>
       <div className="answer">
         <p className="small" role="status" data-testid="answer-state">
-          {answer.state === "none" ? "No query is attached." : `${answer.state}${answer.through && !answer.state.startsWith("complete") ? `, complete through ${answer.through}` : ""}`}
+          {answer.state === "none" ? "No query is attached yet: its answer comes here, what is kept first, then live." : `${answer.state}${answer.through && !answer.state.startsWith("complete") ? `, complete through ${answer.through}` : ""}`}
           {answer.number ? ` · ${answer.number.toLocaleString("en")} rows` : ""}
         </p>
+        {answer.state === "none" && (
+          <p className="line small">
+            Begin with{" "}
+            {examples(place, columns, network.arcs.find((arc) => arc.end === place)?.time).map(([title, text]) => (
+              <button key={title} type="button" onClick={() => setQuery(text)}>{title}</button>
+            ))}
+          </p>
+        )}
+        {answer.state === "live" && !answer.rows.length && <p className="small">No row has come yet.</p>}
         {answer.error && <pre className="error" role="alert">{answer.error}</pre>}
         {why && output && <Why output={output} asked={why} onClose={() => setWhy(null)} />}
         {answer.rows.length > 1 && <Plot columns={answer.columns} rows={answer.rows} />}
@@ -120,6 +129,15 @@ export default function AskView({ subject, network, address, go }: ViewProps) {
       </div>
     </div>
   );
+}
+
+/** Queries to begin with: all of it, and how many a minute. */
+function examples(place: string, columns: Record<string, string>, time: string | undefined): [title: string, text: string][] {
+  const number = Object.keys(columns).findLast((name) => name !== time && /^(int|float|double)/.test(columns[name]!));
+  const found: [string, string][] = [["all that is kept", `SELECT * FROM ${place}`]];
+  if (time) found.push(["how many a minute", `SELECT count(*) AS n FROM ${place} GROUP BY TUMBLE(${time}, '1 minute')`]);
+  if (time && number) found.push([`the mean of ${number}`, `SELECT avg(${number}) AS mean FROM ${place} GROUP BY TUMBLE(${time}, '1 minute')`]);
+  return found;
 }
 
 /** The time through which an answer is complete, as its rows write it. */

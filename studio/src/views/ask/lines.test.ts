@@ -11,6 +11,7 @@ describe("the lines of an answer", () => {
     const rows = [1, 2].flatMap((time) => ["x", "y"].map((road) => ({ time, road, n: time * (road === "x" ? 1 : 10), sign: 1 })));
     const found = plotted(["time", "road", "n", "sign"], rows);
     expect(found.names).toEqual(["road x", "road y"]);
+    expect(found.measure).toBe("n");
     expect(found.data).toEqual([[1, 2], [1, 2], [10, 20]]);
   });
 });

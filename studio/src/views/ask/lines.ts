@@ -11,6 +11,8 @@ export interface Plotted {
   time: string;
   dated: boolean;
   names: string[];
+  /** The one column that all lines show, if they do; else the lines have the names of their columns. */
+  measure: string | null;
   /** Where rows of one time are told apart by others: the columns that can be plotted, one at a time. */
   choices: string[];
   /** How many more lines there would be. */
@@ -51,7 +53,7 @@ export function plotted(columns: string[], rows: Row[], chosen?: string): Plotte
     }
   }
   const names = [...lines.keys()];
-  return { time, dated, names, choices, left: more.size, data: [times, ...lines.values()] as uPlot.AlignedData };
+  return { time, dated, names, measure: values.length === 1 ? values[0]! : null, choices, left: more.size, data: [times, ...lines.values()] as uPlot.AlignedData };
 }
 
 /** The first column, or the first two, that tell rows of one time apart; none if times differ, or nothing does. */

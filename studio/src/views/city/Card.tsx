@@ -5,7 +5,7 @@ import { get, theLive } from "../../wire/api";
 import { rowsOf } from "../../wire/frames";
 import { milesAnHour, placeOf, type City } from "./feed";
 import type { Id, Sight } from "./fleet";
-import { clockText, directionName, tripOf, type Quote, type Trip } from "./road";
+import { clockText, dateText, directionName, tripOf, type Quote, type Trip } from "./road";
 
 interface Explained {
   balance: number;
@@ -66,6 +66,7 @@ export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: 
   const place = seen && road ? placeOf(seen) : null;
   const alerted = typeof id === "number" ? city.alerts.get(id) : undefined;
   const latest = quotes[0];
+  const degree = city.layer.lonlat ? "°" : "";
   const asked = seen && city.queries?.of(id);
   return (
     <section className="card" data-testid="card" aria-label={`Vehicle ${id}`}>
@@ -79,7 +80,12 @@ export function Card({ city, id, notices, onQuery, onClose }: { city: City; id: 
         </p>
       )}
       {seen && trip && <p className="small" data-testid="trip">{tripInWords(trip)}</p>}
-      {seen && !road && <p className="mono">{city.layer.x} {Number(seen.x.toPrecision(7))}, {city.layer.y} {Number(seen.y.toPrecision(7))}</p>}
+      {seen && !road && (
+        <p>
+          <span className="mono">{city.layer.x} {Number(seen.x.toPrecision(7))}{degree}, {city.layer.y} {Number(seen.y.toPrecision(7))}{degree}.</span>{" "}
+          <span className="small">Last report at {city.layer.dated ? dateText(seen.time) : clockText(seen.time)}.</span>
+        </p>
+      )}
       {asked && (asked.holds.length > 0 || asked.follows.length > 0) && (
         <p className="small">
           {asked.follows.length > 0 && <>Followed by {asked.follows.slice(0, 8).map((name, place) => <span key={name}>{place ? ", " : ""}<button className="link" onClick={() => onQuery(name)}>{name}</button></span>)}. </>}

@@ -35,6 +35,8 @@ export class City {
   queries: Queries | null = null;
   bounds: { left: number; right: number; bottom: number; top: number } | null = null;
   error: string | null = null;
+  /** Whether the reports have begun to come, or there are none. */
+  known = false;
   /** It counts how often something came. */
   version = 0;
   /** Through this time all was there before the page looked. */
@@ -111,6 +113,7 @@ export class City {
         const through = throughOf(frame.header.through, this.layer.dated, this.layer.ticks);
         if (through !== null) this.tick(through);
       }
+      if (newest && !("outputs" in frame.header)) this.known = true;
       this.version++;
     };
     const error = (message: string) => {

@@ -8,13 +8,13 @@ import { useMoment, useRun, type RunStore } from "../../run";
 import { Card } from "./Card";
 import { ALERTED, colourOf, css, LAV, TOLL, valuesOf, type Rgb, type Scale } from "./colours";
 import { City } from "./feed";
-import type { Id } from "./fleet";
+import { SILENT, type Id } from "./fleet";
 import { layersOf, movingBox, pointWith, type Layer } from "./layers";
-import { inkOf, paintMarks, paintRoads } from "./paint";
+import { inkOf, paintMarks, paintRoads, scaleOf } from "./paint";
 import { paintQueries } from "./paintQueries";
 import type { Flash } from "./queries";
 import { Points, type Look, type Place } from "./points";
-import { clockText, directionName, LANES, LENGTH, SEGMENT, STRIP, type Accident } from "./road";
+import { clockText, dateText, directionName, LANES, LENGTH, SEGMENT, STRIP, type Accident } from "./road";
 
 export default function CityView(props: ViewProps) {
   const { network, subject, address, run } = props;
@@ -25,6 +25,10 @@ export default function CityView(props: ViewProps) {
 }
 
 interface Facts {
+  /** Whether anything has come yet. */
+  known: boolean;
+  /** The length of the bar that says how long a way is; null on an expressway, whose segments are numbered. */
+  scale: { pixels: number; text: string } | null;
   now: number;
   size: number;
   speed: number;
@@ -97,10 +101,10 @@ function Shown({ network, subject, address, go, run, layers, layer }: ViewProps 
   };
   return (
     <div className="network city">
-      {city && <Sheet city={city} scale={scale} lav={lav} chosen={chosen} query={address.values.query} choose={choose} view={view} onFacts={take} />}
+      {city && <Sheet city={city} facts={facts} scale={scale} lav={lav} chosen={chosen} query={address.values.query} choose={choose} view={view} onFacts={take} />}
       <aside className="panel" aria-label="The city">
         <div className="kicker">{at === null ? (state.status && state.status.state !== "running" && state.status.state !== "paused" ? "At the end" : "Now") : "At the slider's moment"}</div>
-        <h2 data-testid="city-time">{facts ? (layer.dated ? new Date(facts.now * 1000).toLocaleString("en-GB") : clockText(facts.now)) : "…"}</h2>
+        <h2 data-testid="city-time">{facts ? (layer.dated ? dateText(facts.now) : clockText(facts.now)) : "…"}</h2>
         <dl className="figures">
           <div><dt>{layer.kind === "road" ? "Vehicles" : "Objects"}</dt><dd data-testid="city-size">{facts ? facts.size.toLocaleString("en") : "…"}</dd></div>
           {layer.kind === "road" && <div><dt>Accidents</dt><dd>{facts?.accidents.length ?? "…"}</dd></div>}
@@ -252,6 +256,7 @@ interface Eye {
 
 interface SheetProps {
   city: City;
+  facts: Facts | null;
   scale: Scale;
   lav: boolean;
   chosen: string | undefined;
@@ -264,7 +269,7 @@ interface SheetProps {
 
 const FACTS_SECONDS = 0.5;
 
-function Sheet({ city, scale, lav, chosen, query, choose, view, onFacts }: SheetProps) {
+function Sheet({ city, facts, scale, lav, chosen, query, choose, view, onFacts }: SheetProps) {
   const holder = useRef<HTMLDivElement>(null);
   const shown = useRef<{ place: Place; now: number } | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -302,7 +307,7 @@ function Sheet({ city, scale, lav, chosen, query, choose, view, onFacts }: Sheet
         said = wall;
         painted = "";
         ink = inkOf(element);
-        onFacts({ now, size: city.fleet.size, speed: city.clock.speed, accidents: city.roads.accidents(now), queries: city.queries?.standing.size ?? 0, flashes: city.queries?.flashes.slice(-10).reverse() ?? [], error: city.error });
+        onFacts({ known: city.known, scale: city.layer.kind === "plane" && city.fleet.size > 1 ? scaleOf(place, city.layer.lonlat) : null, now, size: city.fleet.size, speed: city.clock.speed, accidents: city.roads.accidents(now), queries: city.queries?.standing.size ?? 0, flashes: city.queries?.flashes.slice(-10).reverse() ?? [], error: city.error });
       }
       const key = `${place.left} ${place.top} ${place.scaleX} ${place.scaleY}`;
       if (painted !== key) {
@@ -397,6 +402,10 @@ function Sheet({ city, scale, lav, chosen, query, choose, view, onFacts }: Sheet
     >
       <canvas /><canvas data-testid="vehicles" /><canvas data-testid="marks" />
       {error && <p className="notice error" role="alert">{error}</p>}
+      {!error && !facts?.error && !facts?.size && (
+        <p className="hint" role="status">{facts?.known ? `Nothing has reported in the last ${SILENT} s.` : "Reading what is kept…"}</p>
+      )}
+      {facts?.scale && <div className="length small" data-testid="scale"><i style={{ width: facts.scale.pixels }} />{facts.scale.text}</div>}
       <div className="zoomer">
         <button aria-label="Nearer" onClick={() => zoom(1.6, centre())}>+</button>
         <button aria-label="Farther" onClick={() => zoom(1 / 1.6, centre())}>−</button>

@@ -4,6 +4,7 @@ import { colourOf, css, type Scale } from "./colours";
 import type { City } from "./feed";
 import { STANDS, STRIDE } from "./fleet";
 import type { Place } from "./points";
+import { METRES_A_DEGREE } from "./queries";
 import { alertedSegments, firstRow, LANES, LENGTH, SEGMENT, SEGMENTS, STRIP, type Accident } from "./road";
 
 export interface Ink {
@@ -12,6 +13,7 @@ export interface Ink {
   line: string;
   strong: string;
   surface: string;
+  paper: string;
   bad: string;
   accent: string;
 }
@@ -19,7 +21,7 @@ export interface Ink {
 export function inkOf(element: Element): Ink {
   const style = getComputedStyle(element);
   const of = (name: string) => style.getPropertyValue(name).trim();
-  return { ink: of("--ink"), soft: of("--soft"), line: of("--line"), strong: of("--line-strong"), surface: of("--surface"), bad: of("--bad"), accent: of("--accent") };
+  return { ink: of("--ink"), soft: of("--soft"), line: of("--line"), strong: of("--line-strong"), surface: of("--surface"), paper: of("--paper"), bad: of("--bad"), accent: of("--accent") };
 }
 
 const FONT = "11px system-ui, sans-serif";
@@ -107,6 +109,16 @@ export function paintMarks(context: CanvasRenderingContext2D, city: City, now: n
     context.arc(x(cx), y(cy), 10, 0, 2 * Math.PI);
     context.stroke();
   }
+}
+
+/** How long a way is on the plane: a round length that is some 80 to 200 pixels. */
+export function scaleOf(place: Place, lonlat: boolean): { pixels: number; text: string } {
+  // It is measured northwards, where a degree is as long everywhere.
+  const unit = Math.abs(place.scaleY) / (lonlat ? METRES_A_DEGREE : 1);
+  const power = 10 ** Math.floor(Math.log10(200 / unit));
+  const length = [2, 1, 0.5].map((one) => one * power).find((one) => one * unit <= 200) ?? power / 2;
+  const text = !lonlat ? Number(length.toPrecision(1)).toLocaleString("en", { maximumSignificantDigits: 1 }) : length >= 1000 ? `${(length / 1000).toLocaleString("en")} km` : `${Number(length.toPrecision(1))} m`;
+  return { pixels: length * unit, text };
 }
 
 /** Where vehicles stand in the segment of an accident; its middle, if none does. */

@@ -5,8 +5,9 @@ import type { Ink } from "./paint";
 import type { Place } from "./points";
 import { FLASH_SECONDS } from "./queries";
 
-/** So many queries are drawn at once at most. */
+/** So many queries are drawn at once at most, and of so many each has its name beside it. */
 const MOST_DRAWN = 1500;
+const MOST_NAMED = 24;
 
 export function paintQueries(context: CanvasRenderingContext2D, city: City, now: number, wall: number, place: Place, width: number, height: number, chosen: string | undefined, ink: Ink) {
   const { queries } = city;
@@ -14,6 +15,7 @@ export function paintQueries(context: CanvasRenderingContext2D, city: City, now:
   const x = (value: number) => (value - place.left) * place.scaleX;
   const y = (value: number) => (value - place.top) * place.scaleY;
   const crowded = queries.standing.size > 60;
+  const named = queries.standing.size <= MOST_NAMED;
   let drawn = 0;
   for (const query of queries.standing.values()) {
     if (drawn >= MOST_DRAWN) break;
@@ -41,6 +43,7 @@ export function paintQueries(context: CanvasRenderingContext2D, city: City, now:
         context.strokeRect(left - margin, top - margin, wide + 2 * margin, high + 2 * margin);
         context.setLineDash([]);
       }
+      if (own || named) name(context, String(query.name), left + wide / 2, top + high + shape.cache * Math.abs(place.scaleY), own, ink);
     } else {
       const [cx, cy] = [x(shape.x), y(shape.y)];
       const reach = (shape.radius + shape.cache) * Math.abs(place.scaleY);
@@ -62,6 +65,7 @@ export function paintQueries(context: CanvasRenderingContext2D, city: City, now:
         context.stroke();
         context.setLineDash([]);
       }
+      if (own || named) name(context, String(query.name), cx, cy + Math.max(6, reach), own, ink);
     }
     drawn++;
   }
@@ -82,4 +86,19 @@ export function paintQueries(context: CanvasRenderingContext2D, city: City, now:
     context.fillText(flash.joined ? "+" : "−", x(fx), y(fy) - 12 - 6 * age);
   }
   context.globalAlpha = 1;
+}
+
+/** The name of a query under its shape, on the colour of the page, so that it can be read among many points. */
+function name(context: CanvasRenderingContext2D, text: string, x: number, bottom: number, own: boolean, ink: Ink) {
+  context.font = `${own ? 700 : 500} 11px system-ui, sans-serif`;
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  context.lineJoin = "round";
+  context.lineWidth = 3;
+  context.globalAlpha = 0.9;
+  context.strokeStyle = ink.paper;
+  context.strokeText(text, x, bottom + 4);
+  context.globalAlpha = 1;
+  context.fillStyle = own ? ink.accent : ink.soft;
+  context.fillText(text, x, bottom + 4);
 }

@@ -36,7 +36,7 @@ export interface Cache {
 
 export const FLASH_SECONDS = 1.6;
 const MOST_FLASHES = 300;
-const METRES_A_DEGREE = 111_195;
+export const METRES_A_DEGREE = 111_195;
 /** How many longest steps the conservative cache reaches: of a rectangle, of a fixed and of a moving nearest set. */
 const REACH = { movingrange: 1, knn: 1, movingknn: 3 };
 

@@ -140,3 +140,8 @@ export function clockText(time: number): string {
   const two = (value: number) => String(value).padStart(2, "0");
   return `${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
 }
+
+/** A moment of a stream with dates, as the stream writes it: not in the time zone of whoever looks. */
+export function dateText(time: number): string {
+  return new Date(1000 * time).toLocaleString("en-GB", { timeZone: "UTC" });
+}

@@ -126,6 +126,6 @@ function placeholder(parameter: Parameter): string {
   if (parameter.type.includes("Schema")) return "time int, speed float";
   if (parameter.type.includes("tuple[str")) return "a, b";
   if (parameter.type.includes("Duration")) return "10 seconds";
-  if (isGraph(parameter)) return "x utility, x utility";
+  if (isGraph(parameter)) return parameter.name === "share" ? "e.g. 0 0, 1 1" : "e.g. 0 0, 100 1";
   return parameter.default === null || parameter.default === undefined ? "" : String(parameter.default);
 }

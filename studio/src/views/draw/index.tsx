@@ -2,7 +2,7 @@
 
 import { Background, BackgroundVariant, Controls, Handle, Position, ReactFlow, useStore, useUpdateNodeInternals, type Connection, type Edge, type Node, type NodeProps } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { memo, useEffect, useMemo, useState } from "react";
+import { Fragment, memo, useEffect, useMemo, useState } from "react";
 import type { ViewProps } from "..";
 import { useLayout } from "../../graph/useLayout";
 import { get, post } from "../../wire/api";
@@ -98,9 +98,14 @@ export default function DrawView({ subject, address, go }: ViewProps) {
   return (
     <div className="draw">
       <nav className="palette" aria-label="Boxes">
-        <h3>Boxes</h3>
-        {[...kinds].sort((a, b) => rank(a) - rank(b)).map((kind) => (
-          <button key={kind.kind} onClick={() => add(kind)} title={kind.summary}>{kind.kind.replaceAll("_", " ")}</button>
+        {!kinds.length && <p className="small">Loading…</p>}
+        {rooms(kinds).map(([room, own]) => (
+          <Fragment key={room}>
+            <h3>{room}</h3>
+            {own.map((kind) => (
+              <button key={kind.kind} onClick={() => add(kind)} title={kind.summary}>{kind.kind.replaceAll("_", " ")}</button>
+            ))}
+          </Fragment>
         ))}
       </nav>
       <div className="canvas">
@@ -119,8 +124,8 @@ export default function DrawView({ subject, address, go }: ViewProps) {
             Open JSON
             <input type="file" accept=".json,application/json" onChange={(event) => { open(event.target.files?.[0]); event.target.value = ""; }} aria-label="Open a drawing" />
           </label>
-          <button onClick={() => download(`${draft.network}.json`, JSON.stringify(draft, null, 2))}>JSON</button>
-          <button onClick={() => download(`${draft.network}.py`, checked?.python ?? "")} disabled={!checked?.whole}>Python</button>
+          <button onClick={() => download(`${draft.network}.json`, JSON.stringify(draft, null, 2))} title="Save the drawing as a file that this page opens again">Save JSON</button>
+          <button onClick={() => download(`${draft.network}.py`, checked?.python ?? "")} disabled={!checked?.whole} title="Save the network as a Python file to run">Save Python</button>
           {subject.kind === "run" && <button className="primary" onClick={replace} disabled={!checked?.whole || !Object.keys(changed).length} title="Let the run go on with this network, from the next train on">Replace in the run</button>}
         </div>
         {message && <p className="draw-message small" role="status" data-testid="draw-message">{message}</p>}
@@ -235,9 +240,13 @@ function DraftNode({ id, data }: NodeProps<Node<NodeData>>) {
   );
 }
 
-/** Sources and outputs come first in the palette: with them one begins and ends. */
-function rank(kind: Kind): number {
-  return kind.kind === "source" ? 0 : kind.kind === "output" ? 1 : 2;
+const ROOMS = ["ends", "tuples", "windows", "joins", "relations", "signed"];
+
+/** The palette in the rooms of the library; sources and outputs come first: with them one begins and ends. */
+function rooms(kinds: readonly Kind[]): [string, Kind[]][] {
+  const rank = ({ kind }: Kind) => (kind === "source" ? 0 : kind === "output" ? 1 : 2);
+  const names = [...new Set([...ROOMS, ...kinds.map((kind) => kind.room)])];
+  return names.map((room): [string, Kind[]] => [room, kinds.filter((kind) => kind.room === room).sort((a, b) => rank(a) - rank(b))]).filter(([, own]) => own.length > 0);
 }
 
 /** What was changed since the network was opened, as a difference of its Python. */
@@ -296,7 +305,7 @@ function Sample({ draft, whole }: { draft: Draft; whole: boolean }) {
         <div data-testid="sample-result">
           {(outputs.length ? outputs : Object.keys(result)).map((name) => (
             <section key={name}>
-              <h3>{name}: {result[name]?.length ?? 0} tuples</h3>
+              <h3><span className="as-is">{name}</span>: {result[name]?.length ?? 0} tuples</h3>
               {result[name]?.length ? <TupleTable columns={Object.keys(result[name][0]!)} rows={[...result[name]].reverse()} /> : null}
             </section>
           ))}

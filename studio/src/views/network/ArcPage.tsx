@@ -6,7 +6,7 @@ import { outputOf } from "../../graph/model";
 import { command, type ArcFacts } from "../../wire/api";
 import type { ShownProps } from ".";
 import { Columns } from "./BoxPage";
-import { Monitor } from "./Monitor";
+import { Monitor, TryTuples } from "./Monitor";
 import { AskWhy } from "./Why";
 
 export function ArcPage({ arc, network, moment, state, go }: ShownProps & { arc: ArcFacts }) {
@@ -36,6 +36,7 @@ export function ArcPage({ arc, network, moment, state, go }: ShownProps & { arc:
           {arc.key.length ? `, by ${arc.key.join(", ")}` : ""}
         </p>
       )}
+      {!state && <TryTuples arc={arc} network={network} go={go} />}
       {status && <Monitor arc={arc} network={network} go={go} active={active} output={output} />}
       {status && output && <AskWhy output={output} columns={arc.columns} />}
       {status && active && <Steer arc={arc} held={status.steering.hold?.[arc.name]} shed={status.steering.shed?.[arc.name]} waiting={window?.held[arc.name]} />}

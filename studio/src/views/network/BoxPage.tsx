@@ -19,6 +19,7 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
   const output = state?.status?.window.outputs?.[box.name];
   const delay = window?.delays[box.name];
   const source = window?.sources[box.name];
+  const read = moment?.live ? state?.status?.window.sources?.[box.name] : undefined;
   const overflow = useOverflow(state?.status);
   const lost = state?.status && box.kind === "output" ? lossesOf(network, window, state.status, overflow)[box.name] : undefined;
   const kept = window?.state[box.name];
@@ -45,6 +46,8 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
           {delay && <div><dt>delay p50</dt><dd>{seconds(delay.p50)}</dd></div>}
           {delay && <div><dt>delay p99</dt><dd>{seconds(delay.p99)}</dd></div>}
           {source && <div><dt>waits to be read</dt><dd>{source.waiting === null ? "–" : count(source.waiting)}</dd></div>}
+          {read?.event_time != null && <div title="All tuples up to this time of the stream have been read"><dt>complete through</dt><dd className="mono">{read.event_time}</dd></div>}
+          {read?.lag != null && <div title="How far the time of the stream is behind the clock"><dt>behind the clock</dt><dd>{seconds(read.lag)}</dd></div>}
           {source?.share != null && <div><dt>read so far</dt><dd>{percent(source.share)}</dd></div>}
         </dl>
       )}
@@ -105,7 +108,7 @@ export function BoxPage({ box, network, moment, state, go }: ShownProps & { box:
         <p className="small">
           {superbox ? superbox.place : "–"}
           {superbox && superbox.boxes.length > 1 ? `, together with ${superbox.boxes.filter((one) => one !== box.name).join(", ")}` : ""}
-          {box.kept ? `; keeps its tuples for ${box.kept}` : ""}
+          {box.kept ? `; keeps its tuples ${box.kept.startsWith("for ") ? box.kept : `for ${box.kept}`}` : ""}
         </p>
       </section>
       <Streams title="In" ports={byPort(coming, "end_port")} other="begin" go={go} />

@@ -21,7 +21,7 @@ import {
 import "@xyflow/react/dist/style.css";
 import { memo, useEffect, useMemo, useRef } from "react";
 import { formatEye, parseEye } from "../../address";
-import { count, percent } from "../../figures/steps";
+import { count, percent, seconds } from "../../figures/steps";
 import { BOX, smooth } from "../../graph/layout";
 import type { Laid } from "../../graph/useLayout";
 import type { BoxFacts, NetworkFacts } from "../../wire/api";
@@ -281,7 +281,7 @@ function boxData(
 ): BoxData {
   const waiting = window?.sources?.[box.name]?.waiting;
   const delay = window?.outputs?.[box.name]?.p99;
-  const note = waiting ? `${count(waiting)} wait` : delay != null ? `p99 ${delay < 1 ? `${Math.round(delay * 1000)} ms` : `${delay.toFixed(1)} s`}` : null;
+  const note = waiting ? `${count(waiting)} wait` : delay != null ? `p99 ${seconds(delay)}` : null;
   return {
     title: box.name,
     kind: box.kind.replaceAll("_", " "),
@@ -308,10 +308,8 @@ function BoxNode({ data }: NodeProps<Node<BoxData>>) {
             {data.kind}
             {data.stateful && <span className="state" title="keeps state"> ●</span>}
           </span>
-          <span className="rate">
-            {data.note ?? (data.rate !== null ? `${count(data.rate)}/s` : "")}
-            {data.shape !== "source" && data.shape !== "output" && data.cost !== null && <span className="cost" title="a tuple costs"> · {costInWords(data.cost)}</span>}
-          </span>
+          <span className="rate">{data.note ?? (data.rate !== null ? `${count(data.rate)}/s` : "")}</span>
+          {data.shape !== "source" && data.shape !== "output" && data.cost !== null && <span className="cost" title="a tuple costs">· {costInWords(data.cost)}</span>}
         </div>
       )}
       {detail === "near" && data.arguments && <div className="said" title={data.arguments}>{data.arguments}</div>}

@@ -119,26 +119,46 @@ export function Monitor({ arc, network, go, active, output = null }: { arc: ArcF
         {active && <button>Filter</button>}
       </form>
       <div className="line">
-        <button onClick={() => setPaused(!paused)} aria-pressed={paused} disabled={!active} title="Let the table stand still; the run goes on">{paused ? "Go on" : "Hold the table"}</button>
-        {breaking ? (
+        {active && <button onClick={() => setPaused(!paused)} aria-pressed={paused} title="Let the table stand still; the run goes on">{paused ? "Go on" : "Hold the table"}</button>}
+        {active && (breaking ? (
           <button onClick={() => { breaking(); setBreaking(null); setMessage(null); }}>Let it run</button>
         ) : (
-          <button onClick={breakAt} disabled={!active} title="Stop the run behind the train in which such a tuple passes">Break here</button>
-        )}
-        <button onClick={save} disabled={!rows.length}>CSV</button>
-        <button onClick={saveParquet} disabled={!rows.length}>Parquet</button>
-        <button onClick={saveTest} disabled={!rows.length} title="A pytest file: these tuples, and what comes of them">As a test</button>
-        <button onClick={() => setTyped(JSON.stringify(rows[rows.length - 1] ?? Object.fromEntries(columns.map((name) => [name, 0]))))}>Try a tuple</button>
+          <button onClick={breakAt} title="Stop the run behind the train in which such a tuple passes">Break here</button>
+        ))}
+        <button onClick={() => setTyped(rows.length ? JSON.stringify(rows[rows.length - 1]) : blank(arc))}>Try a tuple</button>
       </div>
+      {(active || rows.length > 0) && (
+        <div className="line">
+          <span className="small">Save:</span>
+          <button onClick={save} disabled={!rows.length}>CSV</button>
+          <button onClick={saveParquet} disabled={!rows.length}>Parquet</button>
+          <button onClick={saveTest} disabled={!rows.length} title="A pytest file: these tuples, and what comes of them">As a test</button>
+        </div>
+      )}
       {message && <p className="small" role="status" data-testid="monitor-message">{message}</p>}
       {wrong && <p className="small error" role="alert">{wrong}</p>}
       {typed !== null && <Trace arc={arc} network={network} go={go} typed={typed} onChange={setTyped} onClose={() => setTyped(null)} />}
-      <p className="small">{passed.toLocaleString("en")} seen{rows.length < passed ? `, the last ${rows.length} kept` : ""}. At most 500 of a step and slot are shown.</p>
+      {(active || rows.length > 0) && <p className="small">{passed.toLocaleString("en")} seen{rows.length < passed ? `, the last ${rows.length} kept` : ""}. At most 500 of a step and slot are shown.</p>}
       {why && output && <Why output={output} asked={why} onClose={() => setWhy(null)} />}
-      <TupleTable columns={columns} rows={rows} onWhy={output ? (row) => setWhy({ row }) : undefined} />
+      {(active || rows.length > 0) && <TupleTable columns={columns} rows={rows} onWhy={output ? (row) => setWhy({ row }) : undefined} />}
     </section>
   );
 }
+
+/** Tuples that are typed, through a copy of what is behind an arc of a network that does not run. */
+export function TryTuples({ arc, network, go }: { arc: ArcFacts; network: NetworkFacts; go: Go }) {
+  const [typed, setTyped] = useState<string | null>(null);
+  return (
+    <section>
+      <div className="line">
+        <button onClick={() => setTyped(blank(arc))}>Try a tuple</button>
+      </div>
+      {typed !== null && <Trace arc={arc} network={network} go={go} typed={typed} onChange={setTyped} onClose={() => setTyped(null)} />}
+    </section>
+  );
+}
+
+const blank = (arc: ArcFacts) => JSON.stringify(Object.fromEntries(Object.entries(arc.columns).map(([name, kind]) => [name, kind === "string" ? "" : kind === "bool" ? false : kind.startsWith("timestamp") ? "2026-01-01 00:00:00" : 0])));
 
 export function TupleTable({ columns, rows, most = 100, onWhy }: { columns: string[]; rows: Row[]; most?: number; onWhy?: (row: Row) => void }) {
   return (

@@ -14,14 +14,7 @@ export function Overview({ network, moment, state, go }: ShownProps) {
   const ranked = window ? worst(window, graphs) : [];
   const overflow = useOverflow(status);
   const choose = (kind: string, name: string) => go(kind === "arc" ? { arc: name, box: null } : { box: name, arc: null, focus: name });
-  if (!status || !window) {
-    return (
-      <article>
-        <h2>{network.name}</h2>
-        <p>{network.boxes.length} boxes, {network.arcs.length} arcs, {network.superboxes.length} superboxes in {network.shards} shards. Choose a box or an arc.</p>
-      </article>
-    );
-  }
+  if (!status || !window) return <Resting network={network} choose={(name) => choose("box", name)} waits={state !== undefined} />;
   const losses = lossesOf(network, window, status, overflow);
   return (
     <article>
@@ -58,7 +51,7 @@ export function Overview({ network, moment, state, go }: ShownProps) {
       </table>
       <h3>Outputs</h3>
       <table className="table">
-        <thead><tr><th>name</th><th>per second</th><th>p50</th><th>p99</th><th>worth</th></tr></thead>
+        <thead><tr><th>name</th><th>per second</th><th>p50</th><th>p99</th><th>utility</th></tr></thead>
         <tbody>
           {Object.keys(status.tuples_out).map((name) => {
             const own = window.delays[name];
@@ -95,3 +88,43 @@ export function Overview({ network, moment, state, go }: ShownProps) {
     </article>
   );
 }
+
+/** A network without figures: what it consists of, and how Spark would run it. */
+function Resting({ network, choose, waits }: { network: ShownProps["network"]; choose(name: string): void; waits: boolean }) {
+  const ends = [
+    ["Sources", network.boxes.filter((box) => !box.inputs.length)],
+    ["Outputs", network.boxes.filter((box) => !box.outputs.length)],
+    ["Connection points and views", network.boxes.filter((box) => box.kept)],
+  ] as const;
+  return (
+    <article data-testid="resting">
+      <h2>{network.name}</h2>
+      {waits && <p className="small" role="status">Waiting for the figures of the run…</p>}
+      <p>{many(network.boxes.length, "box", "boxes")}, {many(network.arcs.length, "arc")}. Choose one to see what it does; a group opens with a click.</p>
+      {ends.map(([title, boxes]) => boxes.length > 0 && (
+        <section key={title}>
+          <h3>{title}</h3>
+          <ul className="ranked">
+            {boxes.map((box) => (
+              <li key={box.name}>
+                <button className="link" onClick={() => choose(box.name)}>{box.name}</button>
+                <span className="small">{box.kept ? `keeps ${box.kept}` : box.graphs?.delay?.length ? `late after ${seconds(box.graphs.delay[0]![0])}` : ""}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      {network.superboxes.length > 0 && (
+        <section>
+          <h3>As Spark runs it</h3>
+          <p className="small">{many(network.superboxes.length, "superbox", "superboxes")} in {many(network.shards, "shard")}; a shuffle leads to each level.</p>
+          <dl className="arguments">
+            {network.superboxes.map((one) => <div key={one.name}><dt>{one.place}</dt><dd className="small">{one.boxes.join(", ")}</dd></div>)}
+          </dl>
+        </section>
+      )}
+    </article>
+  );
+}
+
+const many = (number: number, one: string, more = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : more}`;

@@ -33,7 +33,7 @@ export function Trace({ arc, network, go, typed, onChange, onClose }: Props) {
       const said: unknown = JSON.parse(typed);
       rows = (Array.isArray(said) ? said : [said]) as Row[];
     } catch (mistake) {
-      setError((mistake as Error).message);
+      setError(`this is not JSON: ${(mistake as Error).message}`);
       return;
     }
     post<{ tuples: Record<string, Row[]> }>("sample/trace", { arc: arc.name, rows }).then(

@@ -42,7 +42,7 @@ export function AskWhy({ output, columns }: { output: string; columns: Record<st
           ask();
         }}
       >
-        <Editor one label={`A row of ${output}`} value={where} onChange={setWhere} onSubmit={ask} columns={columns} functions={functions} placeholder={`the row where… e.g. ${Object.keys(columns).slice(0, 2).map((name) => `${name} = 1`).join(" and ")}`} />
+        <Editor one label={`A row of ${output}`} value={where} onChange={setWhere} onSubmit={ask} columns={columns} functions={functions} placeholder={`the row where… e.g. ${Object.keys(columns)[0]} = 1`} />
         <button disabled={!where.trim()}>Why?</button>
       </form>
       {asked && <Why output={output} asked={asked} columns={Object.keys(columns)} onAsk={(row) => setAsked({ row })} onClose={() => setAsked(null)} />}
@@ -86,7 +86,7 @@ export function Why({ output, asked, columns, onAsk, onClose }: Props) {
   return (
     <div className="trace" data-testid="why">
       <p className="small">Why <code>{"where" in asked ? asked.where : values(asked.row)}</code>? The input is read again; the run is not touched.</p>
-      {!said && !error && <p className="small" role="status">looking…</p>}
+      {!said && !error && <p className="small" role="status">Reading the input again…</p>}
       {error && <p className="small error" role="alert">{error}</p>}
       {several.length > 0 && onAsk && columns && <TupleTable columns={columns} rows={several.toReversed()} onWhy={onAsk} />}
       {said && (
