@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from arterial.cli.main import app
 from arterial.cli.runtime import attach as command
-from arterial.cli.runtime import step_back
+from arterial.engine.host import step_back
 from arterial.errors import ArterialError
 from tests.engine.attach.asked import finished, reports, running
 
@@ -180,7 +180,7 @@ def test_times_with_dates(tmp_path: Path) -> None:
 def test_all_threads_of_the_command_step_back() -> None:
     """A process has threads before the query begins, Polars' among them, and they do most of its work."""
     program = (
-        "import os, threading; from arterial.cli.runtime.step_back import step_back\n"
+        "import os, threading; from arterial.engine.host.step_back import step_back\n"
         "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
         "step_back(10); print(*(os.getpriority(os.PRIO_PROCESS, int(task)) for task in os.listdir('/proc/self/task')))"
     )

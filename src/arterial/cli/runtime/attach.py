@@ -72,7 +72,7 @@ def attach(
 
     Example: arterial attach out kept "SELECT seg, avg(speed) AS v FROM kept GROUP BY seg, TUMBLE(time, '1 minute')"
     """
-    from arterial.cli.runtime.step_back import LOWEST, first_step, in_own_session, step_back
+    from arterial.engine.host.step_back import LOWEST, first_step, in_own_session, step_back
 
     in_own_session()  # before anything has threads
     step_back(first_step())

@@ -21,6 +21,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
+from arterial.engine.host.step_back import LOWEST, step_back
 from arterial.engine.spark.start.java import Java, cache_folder
 from arterial.storage.place import PRIVATE, put_in_place, remove
 from arterial.storage.private import not_private
@@ -100,7 +101,7 @@ def make(pid: int, noted: Path, target: Path, java: Sequence[str]) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not java or _TELLING not in noted.read_bytes():
                 return
-            _step_back()
+            step_back(LOWEST)
             options = [f"-XX:SharedClassListFile={noted}", f"-XX:SharedArchiveFile={draft}", "-Xlog:disable"]
             command = [java[0], "-Xshare:dump", *options, *java[1:]]
             # The folder that the run was started in may be gone, without which Java does not start.
@@ -115,14 +116,6 @@ def make(pid: int, noted: Path, target: Path, java: Sequence[str]) -> None:
     finally:
         remove(draft)
         remove(noted)
-
-
-def _step_back() -> None:
-    """Let all others go first. Linux compares priorities within a session only, and sessions with each other."""
-    os.nice(19)
-    if os.getsid(0) == os.getpid():
-        with suppress(OSError):
-            Path("/proc/self/autogroup").write_text("19")
 
 
 def _size_of(archive: Path) -> Path:

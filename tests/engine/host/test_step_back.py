@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from arterial.cli.runtime import step_back
+from arterial.engine.host import step_back
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="priorities of threads are Linux's")
 
 IN_OWN_SESSION = """
 import os, sys, time, signal
 from pathlib import Path
-from arterial.cli.runtime import step_back
+from arterial.engine.host import step_back
 step_back._GROUPS = Path(sys.argv[1])
 step_back.in_own_session()
 def ask(number, frame):
