@@ -88,7 +88,7 @@ class _Lines(RawIOBase):
     def __init__(self, blocks: Iterator[bytes | memoryview]) -> None:
         self._blocks = blocks
 
-    def read(self, size: int = -1, /) -> bytes | memoryview:  # type: ignore[override]
+    def read(self, size: int = -1, /) -> bytes | memoryview:
         """The next block; nothing at the end."""
         return next(self._blocks, b"")
 
@@ -110,7 +110,7 @@ def _in_order(parts: Sequence[Path], keys: list[Array], sizes: list[Array]) -> I
             first, last = np.searchsorted(to, (begin, end))
             if first < last:
                 put_runs(content[at[first] :], some[first:last], to[first:last] - begin, block)
-        yield memoryview(block)[: end - begin]
+        yield block.data[: end - begin]
         begin = end
 
 
