@@ -51,6 +51,15 @@ def test_rows_and_marks(run: Path) -> None:
     assert lines[-1] == "# complete"
 
 
+def test_urgent_queries_do_not_step_back(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+    monkeypatch.setattr(step_back, "step_back", steps.append)
+    asked(run, "kept", QUERY, "--urgent", "--up-to", 59)
+    assert not steps
+    asked(run, "kept", QUERY, "--up-to", 59)
+    assert steps[-1] == step_back.LOWEST
+
+
 def test_json_and_figures(run: Path) -> None:
     *rows, mark, figures = [
         json.loads(line) for line in asked(run, "kept", QUERY, "--json", "--figures", "--up-to", 59)

@@ -58,6 +58,9 @@ def attach(
     skip_lost: bool = typer.Option(
         False, "--skip-lost", help="Go on where the retention has overtaken the query, and say what is missing."
     ),
+    urgent: bool = typer.Option(
+        False, "--urgent", help="Do not step back behind the run: for a machine that other programs keep busy."
+    ),
     figures: bool = typer.Option(False, "--figures", help="At the end, print what was read as a line of JSON."),
     as_json: bool = typer.Option(False, "--json", help="Print rows and marks as lines of JSON."),
 ) -> None:
@@ -65,8 +68,8 @@ def attach(
 
     Rows are lines of CSV; a line '# complete through T token …' says that all rows up to time T were printed, and
     --resume with that token goes on exactly there. A resumed answer begins with '# resumes after T': drop what you have
-    after that mark. The query runs in this process, at the lowest priority: where the machine has time to
-    spare from the start, elsewhere once its first rows are out. The run is not touched.
+    after that mark. The query runs in this process, at the lowest priority unless --urgent: where the machine has
+    time to spare from the start, elsewhere once its first rows are out. The run is not touched.
 
     Exit codes: 0 complete, 1 failed, 3 the run has stopped (resume with the token), 130 detached by Ctrl-C.
 
@@ -74,8 +77,9 @@ def attach(
     """
     from arterial.engine.host.step_back import LOWEST, first_step, in_own_session, step_back
 
-    in_own_session()  # before anything has threads
-    step_back(first_step())
+    if not urgent:
+        in_own_session()  # before anything has threads
+        step_back(first_step())
 
     from arterial.cli.parts import exit_codes
     from arterial.cli.runtime.attach_output import printer_for
@@ -83,7 +87,7 @@ def attach(
     from arterial.engine.run.figures.status import find_checkpoint
     from arterial.sql.attach import Options, attach_to, resume_from
 
-    began, ahead = time.monotonic(), True
+    began, ahead = time.monotonic(), not urgent
     asked = query_from(query)
     options = Options(since, up_to, object, _tables(tables), follow, skip_lost, resume, token)
     resumed = resume_from(options)
