@@ -43,7 +43,7 @@ def network() -> NetworkValue:
     [
         (Settings(), []),
         (Settings(schedule="trains"), ["Scheduler"]),
-        (Settings(schedule="state", shed=True), ["Scheduler", "Holder", "Shedder"]),
+        (Settings(schedule="state", shed=True), ["Shedder", "Scheduler", "Holder"]),
         (Settings(schedule="feedback"), ["Scheduler", "Holder"]),
     ],
 )
