@@ -30,7 +30,7 @@ def _results(run: LocalRun, folder: Path) -> dict[str, pl.DataFrame]:
 def test_a_run_that_was_stepped_through_gives_what_a_calm_one_gives(page: Page, tmp_path: Path) -> None:
     calm = live(tmp_path / "calm", number=NUMBER, interval=0.0)
     calm.wait()
-    run = live(tmp_path / "run", number=NUMBER, interval=0.02)
+    run = live(tmp_path / "run", number=NUMBER, interval=0.25)  # a busy machine takes seconds to show the page
     shown = Studio(Run(tmp_path / "run")).start()
     try:
         page.goto(f"{shown.address}#/network?open=speeding&arc={ARC}")
