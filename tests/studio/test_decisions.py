@@ -72,8 +72,9 @@ def test_the_drop_plan_says_why_and_each_output_what_it_misses(page: Page, tmp_p
         expect(missed).to_contain_text(re.compile("left out0left out now0/sheld[1-9]"))
         run.pause()
         expect(page.get_by_test_id("state")).to_have_text("paused")
-        late = run.settled("alerts").height
         page.goto(f"{shown.address}#/network?box=alerts")
+        expect(missed).to_contain_text(re.compile("to be settled0settled late[1-9]"))  # all of it
+        late = run.settled("alerts").height
         expect(missed).to_contain_text(f"to be settled0settled late{late:,}")
         assert late > 0
     finally:
