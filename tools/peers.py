@@ -125,7 +125,12 @@ def rating_table(ratings: dict[str, Rating]) -> list[list[str]]:
         if best:
             share = one["rating"] / max(best["cores"], 0.01)
             memory = best["memory"] / 2**30
-            used = [f"{best['reports_per_second']:,}", f"{best['cores']:.2f}", f"{memory:.1f}", f"{share:.2g}"]
+            used = [
+                f"{best['reports_per_second']:,}",
+                f"{best['cores']:.2f}",
+                f"{memory:.1f}",
+                f"{share:,.0f}" if share >= 10 else f"{share:.2g}",
+            ]
         highest = max(trial["expressways"] for trial in one["trials"])
         rows.append([TITLES.get(name, name), f"{one['rating']:g}", *used, f"{highest:g}"])
     return rows
