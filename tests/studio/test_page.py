@@ -125,7 +125,7 @@ def test_an_output_shows_its_delay_on_its_graph(page: Page, tmp_path: Path) -> N
         page.goto(f"{shown.address}#/network?box=out")
         plot = page.locator(".graph-plot")
         expect(plot).to_contain_text("dashed: the p99 of the run")
-        expect(page.get_by_test_id("box-page")).to_contain_text(re.compile(r"p99 \S+ m?s, utility"))
+        expect(page.get_by_test_id("box-page")).to_contain_text(re.compile(r"p99 \S+ [mµ]?s, utility"))
         now = float(plot.locator(".now").get_attribute("x1") or 0)
         begin = float(plot.locator(".axis").get_attribute("x1") or 0)
         points = plot.locator("circle").evaluate_all("all => all.map(one => Number(one.getAttribute('cx')))")
