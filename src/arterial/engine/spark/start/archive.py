@@ -101,7 +101,6 @@ def make(pid: int, noted: Path, target: Path, java: Sequence[str]) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not java or _TELLING not in noted.read_bytes():
                 return
-            step_back(LOWEST)
             options = [f"-XX:SharedClassListFile={noted}", f"-XX:SharedArchiveFile={draft}", "-Xlog:disable"]
             command = [java[0], "-Xshare:dump", *options, *java[1:]]
             # The folder that the run was started in may be gone, without which Java does not start.
@@ -135,4 +134,5 @@ def _said_to_java(pid: int) -> list[str]:
 
 
 if __name__ == "__main__":
+    step_back(LOWEST)
     make(int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:])
