@@ -70,7 +70,7 @@ STEADY = (10.0, 65.0)
 class Contender(Protocol):
     """Something that keeps all answers up to date."""
 
-    def take(self, t: int, reports: Positions) -> None:
+    def take(self, t: int, reports: Positions) -> object:
         """Take in a second."""
 
 
@@ -177,11 +177,12 @@ class InANetwork:
         rows = [{"t": 0, "query": str(i)} | row for i, row in enumerate(rows)]
         self.queries = pl.DataFrame(rows, schema=asked.polars())
 
-    def take(self, t: int, reports: Positions) -> None:
-        """A train."""
+    def take(self, t: int, reports: Positions) -> pl.DataFrame:
+        """A train; the updates."""
         columns = {"t": np.full(len(reports.id), t), "object": reports.id, "x": reports.x, "y": reports.y}
         objects = Train(pl.DataFrame(columns), t)
-        self.host.step({"objects": objects, "queries": Train(self.queries if t == 0 else self.queries.clear(), t)})
+        queries = Train(self.queries if t == 0 else self.queries.clear(), t)
+        return self.host.step({"objects": objects, "queries": queries})["updates"].tuples
 
 
 class InShards(InANetwork):
@@ -258,7 +259,8 @@ class FreshIndex:
         inside = tree.query_ball_point(points[self.around], SIDE / 2, p=np.inf)
         nearest = tree.query(points[self.near], k=K + 1)[1]
         answers = [set(answer) - {focal} for answer, focal in zip(inside, self.around.tolist(), strict=True)]
-        answers += [set(answer) - {focal} for answer, focal in zip(nearest.tolist(), self.near.tolist(), strict=True)]
+        for answer, focal in zip(nearest.tolist(), self.near.tolist(), strict=True):
+            answers.append(set([one for one in answer if one != focal][:K]))  # others may be in the very same place
         _ = [(old - new, new - old) for old, new in zip(self.last, answers, strict=True)]
         self.last = answers
 

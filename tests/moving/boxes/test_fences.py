@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import strategies as st
 
 from arterial.drawing import Network, StreamHandle
+from arterial.engine.host.inprocess import InProcess
 from arterial.errors import NetworkError
 from arterial.moving.boxes.fences import Fences, fences
 from arterial.moving.boxes.fences_meaning import fences as meaning
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
+from arterial.network.train import END, Train
 from arterial.testing import check_box, check_network, run
 from tests.conformance.choices import Draw
 
@@ -173,6 +178,32 @@ def _shapes(chance: random.Random, lonlat: bool) -> list[str]:
         "circle(object 1, 2.5)",
         "rectangle(object 2, 4 6)", "circle(object 77, 1)", "polygon((0 0, 6 0, 6 6, 0 6), (1 1, 2 1, 2 3, 1 3))",
     ]  # fmt: skip
+
+
+def many(cuts: list[int], *, workers: bool) -> list[tuple[Any, ...]]:
+    """The events of 9,000 objects of which a few report at each instant, by trains that end at these instants."""
+    net = Network("n")
+    stream = net.source("s", {"t": int, "id": int, "x": float, "y": float}, time="t")
+    fences(stream.group_by("id"), "zones", FIXED, object="id", timeout=60, dwell=7).output("o")
+    host, made = InProcess(net.value, ordered_sources=["s"]), []
+    chance = np.random.default_rng(1)
+    who = np.concatenate([np.arange(9_000), chance.integers(0, 9_000, 3_000)])
+    times = np.concatenate([np.repeat(np.arange(30), 300), np.sort(chance.integers(30, 130, 3_000))])
+    x, y = chance.uniform(-4, 7, (2, len(who)))
+    reports = pl.DataFrame({"t": times, "id": who, "x": x, "y": y})
+    for begin, end in pairwise([-1, *cuts, 130]):
+        some = reports.filter(pl.col("t").is_between(begin + 1, end))
+        made += host.step({"s": Train(some, END if end == 130 else end)})["o"].tuples.rows()
+        if workers:
+            host.change_worker()
+    return made
+
+
+def test_of_many_objects_only_those_that_report_or_whose_time_comes_are_looked_at() -> None:
+    whole = many([], workers=False)
+    assert len(whole) > 20_000
+    assert many([29, 30, 31, 50, 89, 90, 91, 120], workers=False) == whole
+    assert many([10, 29, 33, 70, 100], workers=True) == whole
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,12 @@ class RowIndex:
         places = self._row_of[: self._count]
         return self.rows[places[places >= 0]]
 
+    def at_most(self, column: str, most: int) -> pl.DataFrame:
+        """The rows that count whose value in a column is at most that one, in no certain order."""
+        places = self._row_of[: self._count]
+        places = places[places >= 0]
+        return self.rows[places[self.rows[column].to_numpy()[places] <= most]]
+
     def _make_room(self, more: int, over: pl.Expr | None) -> None:
         """Leave out what nothing refers to, where that is the greater part, before so many rows are added."""
         crowded = self._count + more > len(self._keys) or self.rows.height > 2 * self._count + _FEW

@@ -17,8 +17,7 @@ from arterial.drawing import StreamHandle
 from arterial.errors import NetworkError
 from arterial.moving.boxes.fences_index import Index
 from arterial.moving.boxes.fences_train import CHANGES, REJECTS, Telling
-from arterial.moving.queries.events import MovingRange
-from arterial.moving.queries.fences import MovingCircle, Shape, parse_shape
+from arterial.moving.queries.fences import Shape, parse_shape
 from arterial.moving.queries.query_columns import check_positions
 from arterial.moving.queries.space import Space
 from arterial.network.box import IN, OUT, Box, Stream
@@ -152,14 +151,18 @@ class Fences(Box):
         names = stream.schema.names
         for column in (self.object, self.x, self.y, *self.keep):
             known_column(column, names)
-        identity = check_positions(stream.schema, self.object, self.x, self.y)
+        check_positions(stream.schema, self.object, self.x, self.y)
         self.silence(stream)
         self.stay(stream)
         self._check_fences(stream)
         if self.changing:
             self._check_changes(stream, inputs[CHANGES])
         self._check_group(stream)
-        time = time_field(stream.time, stream.schema[stream.time])
+        return self.told(stream)
+
+    def told(self, stream: Stream) -> Mapping[str, Stream]:
+        """What leaves: events and rejects."""
+        time, identity = time_field(stream.time, stream.schema[stream.time]), stream.schema[self.object]
         events = [Field(FENCE, Type.STRING), Field(EVENT, Type.STRING), Field(SINCE, time.type)]
         fields = [time, Field(self.object, identity), *events, *(Field(k, stream.schema[k]) for k in self.keep)]
         for at, field in enumerate(fields):
@@ -211,7 +214,7 @@ class Fences(Box):
 
     def moves(self, stream: Stream) -> bool:
         """Whether a fence moves or may come to."""
-        return self.changing or any(isinstance(s, MovingCircle | MovingRange) for s in self.shapes(stream).values())
+        return self.changing or len(self.index(stream).moving) > 0
 
     def _check_fences(self, stream: Stream) -> None:
         if not self.fences and not self.changing:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from arterial.arrays import Array
 from arterial.moving.boxes.fences_kernels import CIRCLE, NOTHING, POLYGON, RECTANGLE
@@ -23,7 +24,7 @@ _HAIR = 1e-9
 class Index:
     """All fences by number, in the order of their names, as the kernels want them."""
 
-    names: tuple[str, ...]
+    names: pl.Series
     standing: Array
     """The numbers of the fences that stand still."""
     moving: Array
@@ -37,7 +38,7 @@ class Index:
     @classmethod
     def of(cls, shapes: Mapping[str, Shape | None], space: Space) -> Index:
         """The index of named shapes; None is a fence that nothing is inside of."""
-        names = tuple(sorted(shapes))
+        names = sorted(shapes)
         listed = [shapes[name] for name in names]
         moves = np.array([isinstance(shape, MovingCircle | MovingRange) for shape in listed], np.bool_)
         moving = [shape for shape in listed if isinstance(shape, MovingCircle | MovingRange)]
@@ -47,7 +48,7 @@ class Index:
             for one in moving
         ]
         return cls(
-            names,
+            pl.Series(names, dtype=pl.String()),
             np.flatnonzero(~moves),
             np.flatnonzero(moves),
             _fixed(fixed, space),

@@ -24,8 +24,11 @@ _FIELDS = 6
 
 
 @njit(cache=True)
-def _grown(rows: Any) -> Any:
-    larger = np.empty((2 * len(rows), rows.shape[1]), rows.dtype)
+def _grown(rows: Any, least: int) -> Any:
+    """The rows, with room for at least so many."""
+    if least <= len(rows):
+        return rows
+    larger = np.empty((max(least, 2 * len(rows)), rows.shape[1]), rows.dtype)
     larger[: len(rows)] = rows
     return larger
 
@@ -117,8 +120,7 @@ def sweep(
         for r in range(begins[slot], begins[slot + 1] + 1):
             at_end = r == begins[slot + 1]
             t = through if at_end else times[r]
-            while len(out) < count + 3 * most + 3:
-                out = _grown(out)
+            out = _grown(out, count + 2 * size)
             over = reported + timeout
             if timeout > 0 and size > 0 and (over < t or (at_end and over == t)):
                 for i in range(size):
@@ -132,6 +134,7 @@ def sweep(
             if at_end:
                 break
             inside = find(xs[r], ys[r], lonlat, grid, starts, cells, kinds, numbers, ends, edges, found)
+            out = _grown(out, count + 2 * size + inside)
             i, j, k = 0, 0, 0
             while i < size or j < inside:
                 if i < size and (j == inside or now[i, 0] < found[j]):
@@ -159,8 +162,7 @@ def sweep(
             row = r
             if real[r]:
                 reported = t
-        while len(kept) < held + size + 1:
-            kept = _grown(kept)
+        kept, out = _grown(kept, held + size), _grown(out, count + size)
         for i in range(size):
             due = now[i, 1] + dwell
             if dwell > 0 and now[i, 2] == 0 and due <= through:
@@ -224,8 +226,7 @@ def follow(
                         within = px[focal] - a <= px[s] <= px[focal] + a and py[focal] - b <= py[s] <= py[focal] + b
                 if within != inside[fence, s]:
                     inside[fence, s] = within
-                    if count == len(out):
-                        out = _grown(out)
+                    out = _grown(out, count + 1)
                     out[count, :] = (t, s, fence, 1 if within else 0)
                     count += 1
         for i in range(begin, r):

@@ -1,4 +1,8 @@
-"""The work of the box Fences on one train: objects and stays from its state, the kernels, what they leave."""
+"""The work of the box Fences on one train: objects and their stays from its state, the kernels, what they leave.
+
+State is a row for each object, with its stays as lists. Fences that stand still concern only the objects that report,
+and those whose time comes; the others are not looked at, so what a train costs does not depend on how many they are.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +27,12 @@ if TYPE_CHECKING:
     from arterial.moving.queries.fences import Shape
     from arterial.network.state import State
 
-_ALIVE, _X, _Y, _LAST, _ROW = "@alive", "@x", "@y", "@last", "@row"
+_ALIVE, _X, _Y, _LAST, _ROW, _DUE = "@alive", "@x", "@y", "@last", "@row", "@due"
+_STAYS = {"@fences": pl.List(pl.String()), "@since": pl.List(pl.Int64()), "@dwelt": pl.List(pl.Int8())}
+_FENCES, _SINCE, _DWELT = _STAYS
 CHANGES, REJECTS = "changes", "rejects"
 _EVENTS = pl.Series(["exit", "enter", "dwell"])
-_NEVER = -(2**63)
+_NEVER, _NO_END = -(2**63), 2**63 - 1
 
 
 class _Reports(NamedTuple):
@@ -62,7 +68,8 @@ class Telling:
         self.box, self.state, self.through = box, state, through
         self.stream = box.fed_by[IN]
         self.timeout, self.dwell = box.silence(self.stream) or 0, box.stay(self.stream) or 0
-        self.everybody = box.moves(self.stream)
+        self.index = self._index()
+        self.everybody = box.changing or len(self.index.moving) > 0
         self.remembers = self.everybody or bool(self.timeout or box.keep)
         self.rejects: list[tuple[int, str, Any, str]] = []
         self.fence_changes = self._read_changes(changes) if box.changing else {}
@@ -71,30 +78,39 @@ class Telling:
 
     def run(self) -> dict[str, pl.DataFrame]:
         """The events and the rejects."""
-        box = self.box
-        key = {box.object: self.stream.schema[box.object].polars}
-        kept = {name: self.stream.schema[name].polars for name in box.keep}
-        places = {_X: pl.Float64(), _Y: pl.Float64(), _LAST: pl.Int64()}
-        objects = KeyedTable(self.state, "objects", {**key, **places, **kept, _ALIVE: pl.Int8()}, (box.object,), _ALIVE)
-        schema = {**key, "fence": pl.String(), "since": pl.Int64(), "dwelt": pl.Int8(), _ALIVE: pl.Int8()}
-        stays = KeyedTable(self.state, "stays", schema, (box.object, "fence"), _ALIVE)
-        before = stays.read().select(list(schema))
-        known = objects.read().select([*objects.schema]) if self.remembers else None
-        if not self.reports.height and not before.height and (known is None or not known.height) and not box.changing:
-            return self._made(pl.Series(dtype=key[box.object]), pl.DataFrame(schema=kept))
-        ids = before[box.object].unique(maintain_order=True) if known is None else known[box.object]
-        self.ids, slots = self._slots(ids)
-        self.came = len(ids)
-        frame = pl.DataFrame({name: pl.Series([None] * len(ids), dtype=kind) for name, kind in kept.items()})
-        if known is not None:
-            frame = known.select(list(kept))
-        self.values = pl.concat([frame, self.reports.select(list(kept))]) if kept else pl.DataFrame()
-        world = self._world(known, before)
+        objects = self._objects()
+        known = self._concerned(objects)
+        if not known.height and not self.reports.height and not self.fence_changes:
+            return self._made(known[self.box.object], known)
+        self.ids, slots = self._slots(known[self.box.object])
+        self.came = known.height
+        kept = list(self.box.keep)
+        self.values = pl.concat([known.select(kept), self.reports.select(kept)]) if kept else pl.DataFrame()
+        world = self._world(known)
         self._segments(world, slots)
-        if self.remembers:
-            self._write_objects(objects, world)
-        self._write_stays(stays, before, world)
+        self._write_objects(objects, world)
         return self._made(self.ids, self.values)
+
+    def _objects(self) -> KeyedTable:
+        box, kinds = self.box, self.stream.schema
+        schema: dict[str, pl.DataType] = {box.object: kinds[box.object].polars}
+        if self.remembers:
+            schema |= {_X: pl.Float64(), _Y: pl.Float64(), _LAST: pl.Int64()}
+            schema |= {name: kinds[name].polars for name in box.keep}
+        if self.timeout or self.dwell:
+            schema |= {_DUE: pl.Int64()}
+        return KeyedTable(self.state, "objects", {**schema, **_STAYS, _ALIVE: pl.Int8()}, (box.object,), _ALIVE)
+
+    def _concerned(self, objects: KeyedTable) -> pl.DataFrame:
+        """What is known of the objects that report, and of those whose time comes; of all, where it depends on all."""
+        identity = self.box.object
+        if self.fence_changes or len(self.index.moving):
+            return objects.with_changes(None).sort(identity)
+        known = objects.known(self.reports.select(identity))
+        if self.timeout or self.dwell:
+            due = objects.index.at_most(_DUE, self.through).join(known, on=identity, how="anti").sort(identity)
+            known = pl.concat([known, due])
+        return known
 
     def _good(self, reports: pl.DataFrame) -> tuple[pl.DataFrame, Array]:
         """The last report of each object at each instant, of those that have a place."""
@@ -133,24 +149,24 @@ class Telling:
         example[slots[::-1]] = np.arange(len(slots))[::-1]
         return both[example], slots[len(known) :]
 
-    def _world(self, known: pl.DataFrame | None, before: pl.DataFrame) -> _World:
+    def _world(self, known: pl.DataFrame) -> _World:
         count, came = len(self.ids), self.came
         x, y, last = np.full(count, np.nan), np.full(count, np.nan), np.full(count, _NEVER, np.int64)
-        if known is not None:
+        if self.remembers:
             for array, name in ((x, _X), (y, _Y), (last, _LAST)):
                 array[:came] = known[name].to_numpy()
         row = np.full(count, -1, np.int64)
         row[:came] = np.arange(came)
-        numbers = pl.DataFrame({self.box.object: self.ids[:came], "slot": np.arange(came)})
-        stays = before.join(numbers, on=self.box.object, how="left", maintain_order="left")
-        return _World(x, y, last, row, stays.select("slot", "fence", "since", "dwelt"))
+        stays = known.select(pl.int_range(came).alias("slot"), *_STAYS).filter(pl.col(_FENCES).is_not_null())
+        stays = stays.explode(*_STAYS).rename({_FENCES: "fence", _SINCE: "since", _DWELT: "dwelt"})
+        return _World(x, y, last, row, stays)
 
     def _segments(self, world: _World, slots: Array) -> None:
         """The train, cut where fences change."""
         xs, ys = (self.reports[axis].cast(pl.Float64).to_numpy() for axis in (self.box.x, self.box.y))
         reports = _Reports(slots, xs, ys, np.arange(len(slots)) + self.came, self.times)
-        if not self.box.changing:
-            self._segment(world, self.box.index(self.stream), reports, None, self.through)
+        if not self.fence_changes:
+            self._segment(world, self.index, reports, None, self.through)
             return
         shapes = self._current()
         cuts = sorted(self.fence_changes)
@@ -165,9 +181,8 @@ class Telling:
             index = Index.of(shown, self.box.space)
             self._segment(world, index, reports.take(slice(begin, end)), at, through)
             begin = end
-        if cuts:
-            self.state.memo["shapes"] = shapes
-            self._write_fences()
+        self.state.memo["shapes"], self.state.memo["fences' index"] = shapes, None
+        self._write_fences()
 
     def _segment(self, world: _World, index: Index, came: _Reports, all_at: int | None, through: int) -> None:
         """Let the reports of a part of the train come; at `all_at`, everybody is looked at."""
@@ -181,15 +196,9 @@ class Telling:
         if all_at is not None:
             came, real = self._seen_again(world, all_at, came)
         begins = np.searchsorted(came.slots, np.arange(count + 1))
-        number = pl.DataFrame(
-            {"fence": index.names, "number": np.arange(len(index.names))}, schema_overrides={"fence": pl.String}
-        )
-        held = world.stays.join(number, on="fence", how="left", maintain_order="left").sort("slot", "number")
-        old = (
-            held.select("slot", "number", "since", pl.col("dwelt").cast(pl.Int64))
-            .to_numpy()
-            .astype(np.int64, copy=False)
-        )
+        held = world.stays
+        numbers = index.names.search_sorted(held["fence"]).to_numpy().astype(np.int64)
+        old = np.column_stack([held["slot"].to_numpy(), numbers, held["since"].to_numpy(), held["dwelt"].to_numpy()])
         moves = np.isin(old[:, 1], index.moving)
         found, left = self._standing(world, index, begins, came, real, old[~moves], through)
         parts, stays = [found], [left]
@@ -197,8 +206,9 @@ class Telling:
             found, left = self._moving(world, index, begins, came, real, old[moves], all_at, through)
             parts.append(found)
             stays.append(left)
+            stays = [(both := np.concatenate(stays))[np.lexsort((both[:, 1], both[:, 0]))]]
         self._told(np.concatenate(parts), index, world, came.rows)
-        self._settle(world, np.concatenate(stays), index, came.take(real), through)
+        self._settle(world, stays[0], index, came.take(real), through)
 
     def _seen_again(self, world: _World, at: int, came: _Reports) -> tuple[_Reports, Array]:
         """The reports, and for all others that are there one more where they are, which is not real; which are."""
@@ -277,9 +287,10 @@ class Telling:
             return
         time, slot, fence, event, since, row = found.T
         at = np.where(row >= 0, rows[np.maximum(row, 0)] if len(rows) else 0, world.row[slot])
-        names = pl.Series(index.names, dtype=pl.String)
         self.events.append(
-            pl.DataFrame({"time": time, "slot": slot, "fence": names[fence], "event": event, "since": since, _ROW: at})
+            pl.DataFrame(
+                {"time": time, "slot": slot, "fence": index.names[fence], "event": event, "since": since, _ROW: at}
+            )
         )
 
     def _settle(self, world: _World, stays: Array, index: Index, came: _Reports, through: int) -> None:
@@ -291,11 +302,19 @@ class Telling:
         if self.timeout:
             gone = (world.last != _NEVER) & (world.last + self.timeout <= through)
             world.x[gone], world.y[gone], world.last[gone] = np.nan, np.nan, _NEVER
-        names = pl.Series(index.names, dtype=pl.String)
         slot, fence, since, dwelt = stays.T
         world.stays = pl.DataFrame(
-            {"slot": slot, "fence": names[fence], "since": since, "dwelt": pl.Series(dwelt).cast(pl.Int8)}
+            {"slot": slot, "fence": index.names[fence], "since": since, "dwelt": pl.Series(dwelt).cast(pl.Int8)}
         )
+
+    def _index(self) -> Index:
+        """The fences for the kernels, as all changes before this train have left them."""
+        if not self.box.changing:
+            return self.box.index(self.stream)
+        index = self.state.memo.get("fences' index")
+        if not isinstance(index, Index):
+            index = self.state.memo["fences' index"] = Index.of(self._current(), self.box.space)
+        return index
 
     def _current(self) -> dict[str, Shape]:
         """The fences as all changes before this train have left them."""
@@ -329,41 +348,50 @@ class Telling:
         table.write(rows.filter(pl.col(_ALIVE) != 0), changed)
 
     def _write_objects(self, table: KeyedTable, world: _World) -> None:
-        """Where objects are; of fences that stand still, only those that are inside of one."""
+        """What is known now; of fences that stand still, of those that are inside of one."""
         count = len(self.ids)
-        alive = ~np.isnan(world.x)
-        if not self.everybody:
-            within = np.zeros(count, np.bool_)
-            within[world.stays["slot"].to_numpy()] = True
-            alive &= within
-        moved = world.row >= self.came
-        rows = pl.DataFrame(
-            [
-                self.ids,
-                pl.Series(_X, world.x),
-                pl.Series(_Y, world.y),
-                pl.Series(_LAST, world.last),
-                *(self.values[np.maximum(world.row, 0)].get_columns() if self.box.keep else ()),
-                pl.Series(_ALIVE, alive, dtype=pl.Int8),
+        stays = world.stays.group_by("slot", maintain_order=True).agg(
+            pl.col("fence").alias(_FENCES), pl.col("since").alias(_SINCE), pl.col("dwelt").alias(_DWELT)
+        )
+        inside = np.zeros(count, np.bool_)
+        inside[stays["slot"].to_numpy()] = True
+        alive = ~np.isnan(world.x) if self.everybody else inside
+        changed = (np.arange(count) < self.came) & ~alive
+        for found in self.events:
+            changed[found["slot"].to_numpy()] = True
+        if self.remembers:
+            changed |= world.row >= self.came
+        changed &= (np.arange(count) < self.came) | alive
+        slots = np.flatnonzero(changed)
+        columns = [pl.Series("slot", slots), self.ids[slots].alias(self.box.object)]
+        if self.remembers:
+            columns += [
+                pl.Series(_X, world.x[slots]),
+                pl.Series(_Y, world.y[slots]),
+                pl.Series(_LAST, world.last[slots]),
             ]
-        ).select(list(table.schema))
-        old = np.arange(count) < self.came
-        changed = (old | alive) & (moved | ~alive)
-        table.write(rows.filter(pl.Series(alive)), rows.filter(pl.Series(changed)))
+        if self.box.keep:
+            columns += self.values[np.maximum(world.row[slots], 0)].get_columns()
+        if self.timeout or self.dwell:
+            columns.append(pl.Series(_DUE, self._due(world)[slots]))
+        columns.append(pl.Series(_ALIVE, alive[slots], dtype=pl.Int8))
+        rows = pl.DataFrame(columns).join(stays, on="slot", how="left").select(list(table.schema))
+        table.change(rows.sort(self.box.object))
 
-    def _write_stays(self, table: KeyedTable, before: pl.DataFrame, world: _World) -> None:
-        """The stays that last, and those that are over."""
-        box = self.box
-        now = world.stays.with_columns(self.ids[world.stays["slot"].to_numpy()].alias(box.object))
-        now = now.with_columns(pl.lit(1, pl.Int8).alias(_ALIVE)).select(list(table.schema))
-        key = [box.object, "fence"]
-        new = now.join(before, on=[*key, "since", "dwelt"], how="anti")
-        over = before.join(now, on=key, how="anti").with_columns(pl.lit(0, pl.Int8).alias(_ALIVE))
-        table.write(now, pl.concat([new, over.select(list(table.schema))]))
+    def _due(self, world: _World) -> Array:
+        """By slot, when something happens to an object that says nothing."""
+        due = np.full(len(self.ids), _NO_END)
+        if self.timeout:
+            there = world.last != _NEVER
+            due[there] = world.last[there] + self.timeout
+        if self.dwell:
+            waits = world.stays.filter(pl.col("dwelt") == 0)
+            np.minimum.at(due, waits["slot"].to_numpy(), waits["since"].to_numpy() + self.dwell)
+        return due
 
     def _made(self, ids: pl.Series, values: pl.DataFrame) -> dict[str, pl.DataFrame]:
         """What leaves, in order."""
-        out = self.box.streams(self.box.fed_by)
+        out = self.box.told(self.stream)
         schema = out[OUT].schema.polars()
         time, identity = self.stream.time, self.box.object
         made = pl.DataFrame(schema=schema)

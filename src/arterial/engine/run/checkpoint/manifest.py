@@ -17,7 +17,7 @@ from arterial.storage.place import put_in_place
 from arterial.version import __version__
 
 MANIFEST = "manifest.json"
-FORMAT = 6
+FORMAT = 7
 _DAMAGED = "Restore it from a copy, or begin from the start (--force, or a new folder as checkpoint)."
 
 
