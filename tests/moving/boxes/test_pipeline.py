@@ -16,7 +16,7 @@ from arterial.testing import check_network, run
 
 Rows = list[dict[str, Any]]
 
-SEEDS = [0, pytest.param(1, marks=pytest.mark.thorough), pytest.param(2, marks=pytest.mark.slow)]
+SEEDS = [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
 
 COLUMNS = {"time": int, "object": int, "x": float, "y": float, "type": str, "speed": int}
 
