@@ -405,6 +405,16 @@ def test_a_python_network_is_opened_changed_and_saved(page: Page, tmp_path: Path
         page.get_by_role("tab", name="Changes").click()
         _shows_line(page, "gone", "mean < 70")
         _shows_line(page, "new", "mean < 60")
+        # Boxes that are to fix are not shown as gone.
+        page.goto(f"{shown.address}#/draw?box=slow")
+        _editor(page, "predicate").fill("mean < ")
+        expect(page.get_by_test_id("draft-state")).to_contain_text("to fix")
+        page.get_by_role("tab", name="Changes").click()
+        expect(page.get_by_test_id("diff")).to_contain_text("when nothing is left to fix")
+        page.get_by_role("tab", name="Box").click()
+        _editor(page, "predicate").fill("mean < 60")
+        page.get_by_role("tab", name="Changes").click()
+        _shows_line(page, "new", "mean < 60")
         # Another view, and back: the drawing is still there, and where one was.
         page.get_by_role("button", name="Network").click()
         expect(page.get_by_test_id("canvas")).to_be_visible()

@@ -215,7 +215,9 @@ def _is_pair(part: Any) -> bool:
 
 
 def _kept_for(retention: Duration) -> str:
-    return "for ever" if retention == LONGEST else str(retention)
+    if retention == LONGEST:
+        return "for ever"
+    return retention if isinstance(retention, str) else f"{retention} s"
 
 
 def _box(box: Box, superbox: str) -> BoxFacts:

@@ -139,7 +139,7 @@ export default function DrawView({ subject, address, go }: ViewProps) {
         {tab === "python" ? (
           <pre className="mono code" data-testid="python">{checked?.python || "Draw a box first."}</pre>
         ) : tab === "changes" ? (
-          <Changes before={before} after={checked?.python ?? ""} changed={changed} />
+          <Changes before={before} after={checked?.python ?? ""} changed={changed} fits={!errors.length} />
         ) : tab === "sample" ? (
           <Sample draft={draft} whole={checked?.whole ?? false} />
         ) : box ? (
@@ -250,13 +250,15 @@ function rooms(kinds: readonly Kind[]): [string, Kind[]][] {
 }
 
 /** What was changed since the network was opened, as a difference of its Python. */
-function Changes({ before, after, changed }: { before: string; after: string; changed: Record<string, string> }) {
+function Changes({ before, after, changed, fits }: { before: string; after: string; changed: Record<string, string>; fits: boolean }) {
   const names = Object.entries(changed);
   const lines = useMemo(() => hunks(diff(before, after)), [before, after]);
   if (!names.length) return <p>Nothing is changed.</p>;
+  const said = <p className="small">{names.map(([name, what]) => `${name}: ${what}`).join(", ")}</p>;
+  if (!fits) return <>{said}<p data-testid="diff">The difference in Python is shown when nothing is left to fix.</p></>;
   return (
     <>
-      <p className="small">{names.map(([name, what]) => `${name}: ${what}`).join(", ")}</p>
+      {said}
       <pre className="mono code diff" data-testid="diff" tabIndex={0} aria-label="What was changed, as Python">
         {lines.map((line, place) => (
           <span key={place} className={line?.kind ?? "left-out"}>{line ? `${line.kind === "new" ? "+" : line.kind === "gone" ? "-" : " "} ${line.text}\n` : "  …\n"}</span>
