@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from arterial import Delay, Network, NetworkValue
 from arterial.figures.steering import Steering
 from arterial.figures.step import SourceFigures, StepFigures
 from arterial.figures.window import Window
-from arterial.service.scheduling import Scheduler, schedule
+from arterial.service.load import arrival_rate, measure
+from arterial.service.scheduling import Scheduler, schedule, train_length
 from arterial.service.simulation import SimulatedRun
 
 COST = {"s": 1e-6, "m": 19e-6}
@@ -80,3 +82,13 @@ def test_the_limit_of_the_run_is_kept() -> None:
     window = simulated.window
     assert sum(schedule(window, network(), Steering(), 2, 1_000).admit.values()) <= 1_000
     assert math.isfinite(sum(simulated.steering.admit.values()))
+
+
+def test_no_train_is_shorter_than_what_came_during_a_step_that_its_graph_allows() -> None:
+    """Beyond saturation, where the fixed cost seems to be nothing for a moment."""
+    simulated = run(1.4, train_size=2_000, qos=Delay(10, 20))
+    window = simulated.window
+    load = measure(window, simulated.network, 2)
+    assert load is not None
+    arriving = arrival_rate(window.steps, "s")
+    assert train_length(replace(load, fixed=0.0), window) >= 0.99 * arriving * window.steps[-1].seconds

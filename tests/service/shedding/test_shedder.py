@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -13,7 +14,8 @@ from arterial import Delay, Network, NetworkValue, QoS, function
 from arterial.figures.steering import Drop, Steering
 from arterial.figures.step import BoxFigures, SourceFigures, StepFigures
 from arterial.figures.window import Window
-from arterial.service.shedding.overload import late
+from arterial.service.load import measure
+from arterial.service.shedding.overload import late, overload
 from arterial.service.shedding.shedder import Memory, Shedder, shed
 from arterial.service.simulation import SimulatedRun
 from arterial.service.utility import total, utilities
@@ -100,6 +102,26 @@ def test_a_load_that_swings_around_saturation_keeps_one_plan(period: float) -> N
 def test_below_its_limits_a_run_is_left_alone() -> None:
     simulated = run(lambda t: SATURATION * 0.6).run(30)
     assert not any(record.shed for record in simulated.records)
+
+
+def test_input_that_is_read_as_fast_as_can_be_is_no_overload() -> None:
+    """Where no source says what waits, a full machine is what was asked for."""
+    simulated = run(lambda t: SATURATION * 0.97, network=fan_out())
+    simulated.controllers = []
+    steps = simulated.run(4).steps
+    assert not any(late(simulated.network, step) for step in steps)
+
+    def seen(waiting: int | None) -> bool:
+        told = [
+            replace(step, sources={n: replace(f, waiting=waiting) for n, f in step.sources.items()}) for step in steps
+        ]
+        window = Window(10, told)
+        load = measure(window, simulated.network, 2)
+        assert load is not None
+        return overload(window, load, 0.5).seen
+
+    assert seen(0)
+    assert not seen(None)
 
 
 @pytest.mark.thorough
