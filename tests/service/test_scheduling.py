@@ -86,10 +86,10 @@ def test_the_limit_of_the_run_is_kept() -> None:
 
 def test_no_train_is_shorter_than_what_came_during_a_step_that_its_graph_allows() -> None:
     """Beyond saturation, where the fixed cost seems to be nothing for a moment."""
-    simulated = run(1.4, train_size=2_000, qos=Delay(10, 20))
-    *before, last = simulated.window.steps
-    nothing_waits = replace(last, sources={name: replace(f, waiting=0) for name, f in last.sources.items()})
-    window = Window(10, [*before, nothing_waits])
+    rate = {"s": lambda t: 1.4 * SATURATION}
+    simulated = SimulatedRun(network(Delay(10, 20)), COST, rate, fixed=0.3, cores=2, train_size=500_000).run(3)
+    window = simulated.window
+    assert not window.steps[-1].sources["s"].waiting
     load = measure(window, simulated.network, 2)
     assert load is not None
     arriving = arrival_rate(window.steps, "s")
