@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -130,11 +131,11 @@ class RowIndex:
         places = self._row_of[: self._count]
         return self.rows[places[places >= 0]]
 
-    def at_most(self, column: str, most: int) -> pl.DataFrame:
-        """The rows that count whose value in a column is at most that one, in no certain order."""
+    def those(self, test: Callable[[pl.DataFrame], Array]) -> pl.DataFrame:
+        """The rows that count for which a test of all rows says so, in no certain order."""
         places = self._row_of[: self._count]
         places = places[places >= 0]
-        return self.rows[places[self.rows[column].to_numpy()[places] <= most]]
+        return self.rows[places[test(self.rows)[places]]]
 
     def _make_room(self, more: int, over: pl.Expr | None) -> None:
         """Leave out what nothing refers to, where that is the greater part, before so many rows are added."""

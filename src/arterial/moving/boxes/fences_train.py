@@ -32,6 +32,9 @@ _STAYS = {"@fences": pl.List(pl.String()), "@since": pl.List(pl.Int64()), "@dwel
 _FENCES, _SINCE, _DWELT = _STAYS
 CHANGES, REJECTS = "changes", "rejects"
 _EVENTS = pl.Series(["exit", "enter", "dwell"])
+_INDEX = "fences.index"
+_MANY = 256
+"""Where so many fences change in a train, all objects are looked at."""
 _NEVER, _NO_END = -(2**63), 2**63 - 1
 
 
@@ -102,14 +105,27 @@ class Telling:
         return KeyedTable(self.state, "objects", {**schema, **_STAYS, _ALIVE: pl.Int8()}, (box.object,), _ALIVE)
 
     def _concerned(self, objects: KeyedTable) -> pl.DataFrame:
-        """What is known of the objects that report, and of those whose time comes; of all, where it depends on all."""
-        identity = self.box.object
-        if self.fence_changes or len(self.index.moving):
+        """What is known of the objects that report, that are near to fences which change, or whose time comes.
+
+        Of all, where fences move or many change.
+        """
+        identity, changed = self.box.object, {name for some in self.fence_changes.values() for name in some}
+        indexes = [self.index, *(Index.of(some, self.box.space) for some in self.fence_changes.values())]
+        if len(changed) > _MANY or any(len(index.moving) for index in indexes):
             return objects.with_changes(None).sort(identity)
+
+        def those(rows: pl.DataFrame) -> Array:
+            found = np.zeros(rows.height, np.bool_)
+            if self.timeout or self.dwell:
+                found |= rows[_DUE].to_numpy() <= self.through
+            for index in indexes if changed else ():
+                found |= index.near(changed, rows[_X].to_numpy(), rows[_Y].to_numpy())
+            return found
+
         known = objects.known(self.reports.select(identity))
-        if self.timeout or self.dwell:
-            due = objects.index.at_most(_DUE, self.through).join(known, on=identity, how="anti").sort(identity)
-            known = pl.concat([known, due])
+        if changed or self.timeout or self.dwell:
+            more = objects.index.those(those).join(known, on=identity, how="anti").sort(identity)
+            known = pl.concat([known, more])
         return known
 
     def _good(self, reports: pl.DataFrame) -> tuple[pl.DataFrame, Array]:
@@ -168,20 +184,14 @@ class Telling:
         if not self.fence_changes:
             self._segment(world, self.index, reports, None, self.through)
             return
-        shapes = self._current()
-        cuts = sorted(self.fence_changes)
-        ends = [*(cut - 1 for cut in cuts), self.through]
-        begin = 0
-        for at, through in zip([None, *cuts], ends, strict=True):
-            shown: dict[str, Shape | None] = dict(shapes)
+        index, cuts, begin = self.index, sorted(self.fence_changes), 0
+        for at, through in zip([None, *cuts], [*(cut - 1 for cut in cuts), self.through], strict=True):
             if at is not None:
-                shown |= self.fence_changes[at]
-                shapes = {name: shape for name, shape in shown.items() if shape is not None}
+                index = index.changed(self.fence_changes[at])
             end = int(np.searchsorted(self.times, through, side="right"))
-            index = Index.of(shown, self.box.space)
             self._segment(world, index, reports.take(slice(begin, end)), at, through)
             begin = end
-        self.state.memo["shapes"], self.state.memo["fences' index"] = shapes, None
+        self.state.memo[_INDEX] = index
         self._write_fences()
 
     def _segment(self, world: _World, index: Index, came: _Reports, all_at: int | None, through: int) -> None:
@@ -308,25 +318,17 @@ class Telling:
         )
 
     def _index(self) -> Index:
-        """The fences for the kernels, as all changes before this train have left them."""
+        """The fences as all changes before this train have left them."""
         if not self.box.changing:
             return self.box.index(self.stream)
-        index = self.state.memo.get("fences' index")
+        index = self.state.memo.get(_INDEX)
         if not isinstance(index, Index):
-            index = self.state.memo["fences' index"] = Index.of(self._current(), self.box.space)
+            changes = {
+                name: None if shape is None else self.box.change_of(name, shape, self.stream)[1]
+                for name, shape in self._fence_table().read().select("fence", "shape").iter_rows()
+            }
+            index = self.state.memo[_INDEX] = self.box.index(self.stream).changed(changes)
         return index
-
-    def _current(self) -> dict[str, Shape]:
-        """The fences as all changes before this train have left them."""
-        memo = self.state.memo.get("shapes")
-        if memo is None:
-            memo = self.box.shapes(self.stream)
-            for name, shape in self._fence_table().read().select("fence", "shape").iter_rows():
-                memo.pop(name, None)
-                if shape is not None and (value := self.box.change_of(name, shape, self.stream)[1]) is not None:
-                    memo[name] = value
-            self.state.memo["shapes"] = memo
-        return dict(memo)
 
     def _fence_table(self) -> KeyedTable:
         schema = {"fence": pl.String(), "shape": pl.String(), _ALIVE: pl.Int8()}
