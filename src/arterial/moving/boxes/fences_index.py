@@ -80,18 +80,18 @@ class _Rows:
         begins, many = np.cumsum(counts) - counts, counts[numbers]
         edges = np.arange(many.sum()) + np.repeat(begins[numbers] - np.cumsum(many) + many, many)
 
-        def both(column: str) -> Array:
-            return np.concatenate([getattr(self, column), getattr(others, column)])[numbers]
+        def both(own: Array, of_others: Array) -> Array:
+            return np.concatenate([own, of_others])[numbers]
 
         return _Rows(
             names[order],
-            both("kinds"),
-            both("numbers"),
-            both("bounds"),
+            both(self.kinds, others.kinds),
+            both(self.numbers, others.numbers),
+            both(self.bounds, others.bounds),
             many,
             np.concatenate([self.edges, others.edges])[edges],
-            both("focals"),
-            both("sizes"),
+            both(self.focals, others.focals),
+            both(self.sizes, others.sizes),
         )
 
 
