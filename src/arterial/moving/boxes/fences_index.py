@@ -81,7 +81,8 @@ class _Rows:
         edges = np.arange(many.sum()) + np.repeat(begins[numbers] - np.cumsum(many) + many, many)
 
         def both(own: Array, of_others: Array) -> Array:
-            return np.concatenate([own, of_others])[numbers]
+            column: Array = np.concatenate([own, of_others])[numbers]
+            return column
 
         return _Rows(
             names[order],
