@@ -55,6 +55,7 @@ def test_doctor_finds_this_machine_fit(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_spark_starts_with_no_java_on_the_path(tmp_path: Path) -> None:
     """With neither JAVA_HOME nor a java on the PATH, the bundled runtime serves."""
     path = tmp_path / "bin"

@@ -188,6 +188,7 @@ def test_city_file_tells_what_is_there(rush_hour: tuple[Path, City]) -> None:
     assert [path.name for path in folder.parent.iterdir()] == ["data"]
 
 
+@pytest.mark.slow
 def test_the_same_bytes_on_one_core_and_on_two(make: Make, tmp_path: Path) -> None:
     settings = Settings(xways=1.5, seconds=400, density=0.3, seed=3)
     two, _ = make(settings)  # the tests' Spark has two cores

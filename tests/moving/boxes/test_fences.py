@@ -129,8 +129,8 @@ def test_the_last_report_of_an_instant_counts() -> None:
     "seed",
     [
         0,
-        *(pytest.param(n, marks=pytest.mark.thorough) for n in range(1, 9)),
-        *(pytest.param(n, marks=pytest.mark.slow) for n in range(9, 60)),
+        *(pytest.param(n, marks=pytest.mark.thorough) for n in range(1, 5)),
+        *(pytest.param(n, marks=pytest.mark.slow) for n in range(5, 60)),
     ],
 )
 @pytest.mark.parametrize("lonlat", [False, True])
