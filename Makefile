@@ -20,6 +20,7 @@ help: ## Show this list
 
 setup: ## Make the virtual environment in .venv, and install what the tests need
 	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3) GOALS='$(MAKECMDGOALS)' installed
+	@$(if $(filter setup,$(MAKECMDGOALS)),$(MAKE) --no-print-directory archive)
 
 installed: $(STAMP) $(VENV)/.postgres $(VENV)/.kafka/found $(VENV)/.chromium
 	@:
@@ -63,7 +64,8 @@ $(VENV)/.kafka/found: tools/kafka/pom.xml | $(VENV)
 	  { rm -rf $(VENV)/.kafka/jars; echo "==> Left out: the tests on Kafka, which needs Java 17, Maven and its repository (apt-get install maven)"; }
 	@touch $@
 
-# Java's classes of Spark in an archive in the user's cache: each of the tests on Spark then starts in half the time.
+# Java's classes of Spark in an archive in the user's cache: a run on Spark then starts in two thirds of the time. Else the first
+# run of a user makes it, beside those that follow. `make test` makes it while it does other things.
 archive: $(VENV)/.archive
 
 $(VENV)/.archive: $(STAMP)
