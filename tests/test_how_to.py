@@ -80,7 +80,7 @@ EXPECTED = {
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*(pytest.param(page, marks=pytest.mark.slow) for page in PAGES[:-1]), PAGES[-1]])
 def test_the_commands_of_a_page(page: str, tmp_path: Path) -> None:
     assert EXPECTED[page] in run_page(page, tmp_path)
 

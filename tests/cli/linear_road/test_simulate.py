@@ -84,6 +84,7 @@ def test_json(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     """A limit on the size of files stands in for the full disk: the same error from the same call."""
     most = 200_000
@@ -98,6 +99,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     running = subprocess.Popen(
         [*COMMAND, "--out", str(tmp_path / "data")], stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -90,6 +90,7 @@ def test_two_shards_then_three_then_one(
         assert got.sort(frame.columns).equals(frame.sort(frame.columns)), name
 
 
+@pytest.mark.slow
 def test_state_in_a_form_of_its_own_is_refused_and_nothing_changed(tmp_path: Path, spark: SparkSession) -> None:
     tuples(COUNT).write_parquet(tmp_path / "data.parquet")
     net = Network("own")

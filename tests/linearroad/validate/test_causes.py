@@ -51,7 +51,7 @@ def test_a_single_rule_is_named(rule: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("rule", ["6", "13", "15", "18"])
+@pytest.mark.parametrize("rule", ["6", *(pytest.param(one, marks=pytest.mark.slow) for one in ("13", "15", "18"))])
 def test_a_single_rule_of_the_thesis_is_named(rule: str, tmp_path: Path) -> None:
     """Rule 16, the credits, is none by itself: they depend on the places of accidents, rules 10–12 of the thesis."""
     found: Counter[str] = Counter()
@@ -73,7 +73,13 @@ def test_the_rules_of_what_is_accepted(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("made", "judged"), list(itertools.permutations(PROFILES, 2)))
+@pytest.mark.parametrize(
+    ("made", "judged"),
+    [
+        pytest.param(*pair, marks=pytest.mark.slow if number else ())
+        for number, pair in enumerate(itertools.permutations(PROFILES, 2))
+    ],
+)
 def test_whole_profiles(made: str, judged: str, tmp_path: Path) -> None:
     """Nothing is left unexplained between profiles, and all that is named is a rule in which they differ."""
     found: Counter[str] = Counter()

@@ -64,7 +64,9 @@ def test_agrees_with_the_interpreter_on_many_cities(name: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["spec", pytest.param("walmart", marks=pytest.mark.slow), "thesis2003"])
+@pytest.mark.parametrize(
+    "name", ["spec", *(pytest.param(one, marks=pytest.mark.slow) for one in ("walmart", "thesis2003"))]
+)
 @pytest.mark.parametrize("cities", [2, pytest.param(6, marks=pytest.mark.slow)])
 def test_agrees_with_the_interpreter_on_profiles_put_together(name: str, cities: int) -> None:
     """Every profile that the validator tries on an output that differs."""
