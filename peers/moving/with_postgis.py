@@ -1,4 +1,4 @@
-"""Moving queries on PostGIS, asked anew every second.
+"""Moving queries on PostGIS, asked again every second.
 
 python peers/moving/with_postgis.py REPORTS QUERIES ANSWERS
 """

@@ -1,4 +1,4 @@
-"""Moving queries on Redis, asked anew every second.
+"""Moving queries on Redis, asked again every second.
 
 python peers/moving/with_redis.py REPORTS QUERIES ANSWERS
 """

@@ -128,14 +128,17 @@ class RowIndex:
 
     def all(self) -> pl.DataFrame:
         """The rows that count, in no certain order."""
-        places = self._row_of[: self._count]
-        return self.rows[places[places >= 0]]
+        return self.rows[self._counted]
 
     def those(self, test: Callable[[pl.DataFrame], Array]) -> pl.DataFrame:
         """The rows that count for which a test of all rows says so, in no certain order."""
-        places = self._row_of[: self._count]
-        places = places[places >= 0]
-        return self.rows[places[test(self.rows)[places]]]
+        return self.rows[self._counted[test(self.rows)[self._counted]]]
+
+    @property
+    def _counted(self) -> Array:
+        """The places of the rows that count."""
+        places: Array = self._row_of[: self._count]
+        return places[places >= 0]
 
     def _make_room(self, more: int, over: pl.Expr | None) -> None:
         """Leave out what nothing refers to, where that is the greater part, before so many rows are added."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import re
@@ -121,7 +122,8 @@ def spark_session(
     kernels = None
     if active is None:
         # Java takes a second and a half to make the session, and needs one core for it.
-        kernels = threading.Thread(target=_load_numba)
+        loaded = "arterial.engine.spark.start.preloaded_kernels"
+        kernels = threading.Thread(target=importlib.import_module, args=(loaded,))
         kernels.start()
     before = os.environ.get("PYSPARK_PYTHON")
     os.environ["PYSPARK_PYTHON"] = _started[0].python.name if _started else before or sys.executable
@@ -203,14 +205,6 @@ def _connect(cluster: Cluster, settings: Mapping[str, str] | None) -> Any:
             raise
     remove(archive.path)
     return _connect(cluster, settings)
-
-
-def _load_numba() -> None:
-    """Load what numba loads when it meets its first kernel."""
-    from numba.core.registry import cpu_target
-
-    cpu_target.typing_context.refresh()
-    cpu_target.target_context.refresh()
 
 
 def _has_java() -> bool:

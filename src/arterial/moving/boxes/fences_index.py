@@ -144,6 +144,7 @@ class Index:
         west, south, east, north = self.rows.bounds[chosen].T
         if self.space is Space.LONLAT and chosen.any():
             _, west, south, east, north = _unrolled(np.flatnonzero(chosen), west, south, east, north)
+            south, north = south - _HAIR, north + _HAIR
             xs = (xs + 180.0) % 360.0 - 180.0
         for low_x, low_y, high_x, high_y in zip(west, south, east, north, strict=True):
             found |= (xs >= low_x) & (xs <= high_x) & (ys >= low_y) & (ys <= high_y)

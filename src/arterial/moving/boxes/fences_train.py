@@ -195,7 +195,7 @@ class Telling:
         self._write_fences()
 
     def _segment(self, world: _World, index: Index, came: _Reports, all_at: int | None, through: int) -> None:
-        """Let the reports of a part of the train come; at `all_at`, everybody is looked at."""
+        """Let the reports of a part of the train come; at `all_at`, all that are concerned are looked at."""
         count = len(self.ids)
         came = came.take(np.lexsort((came.rows, came.times, came.slots)) if count > 1 else np.arange(len(came.slots)))
         slots, times = came.slots, came.times
@@ -210,15 +210,13 @@ class Telling:
         numbers = index.names.search_sorted(held["fence"]).to_numpy().astype(np.int64)
         old = np.column_stack([held["slot"].to_numpy(), numbers, held["since"].to_numpy(), held["dwelt"].to_numpy()])
         moves = np.isin(old[:, 1], index.moving)
-        found, left = self._standing(world, index, begins, came, real, old[~moves], through)
-        parts, stays = [found], [left]
+        found, stays = self._standing(world, index, begins, came, real, old[~moves], through)
         if len(index.moving):
-            found, left = self._moving(world, index, begins, came, real, old[moves], all_at, through)
-            parts.append(found)
-            stays.append(left)
-            stays = [(both := np.concatenate(stays))[np.lexsort((both[:, 1], both[:, 0]))]]
-        self._told(np.concatenate(parts), index, world, came.rows)
-        self._settle(world, stays[0], index, came.take(real), through)
+            more, others = self._moving(world, index, begins, came, real, old[moves], all_at, through)
+            found, stays = np.concatenate([found, more]), np.concatenate([stays, others])
+            stays = stays[np.lexsort((stays[:, 1], stays[:, 0]))]
+        self._told(found, index, world, came.rows)
+        self._settle(world, stays, index, came.take(real), through)
 
     def _seen_again(self, world: _World, at: int, came: _Reports) -> tuple[_Reports, Array]:
         """The reports, and for all others that are there one more where they are, which is not real; which are."""
@@ -325,7 +323,7 @@ class Telling:
         if not isinstance(index, Index):
             changes = {
                 name: None if shape is None else self.box.change_of(name, shape, self.stream)[1]
-                for name, shape in self._fence_table().read().select("fence", "shape").iter_rows()
+                for name, shape in self._fence_table().with_changes(None).select("fence", "shape").iter_rows()
             }
             index = self.state.memo[_INDEX] = self.box.index(self.stream).changed(changes)
         return index
@@ -337,7 +335,6 @@ class Telling:
     def _write_fences(self) -> None:
         """The shapes that changed; a fence of the beginning that was removed is remembered as one without a shape."""
         table, first = self._fence_table(), dict(self.box.fences)
-        known = table.read()
         changed = pl.DataFrame(
             {
                 "fence": list(self.texts),
@@ -346,8 +343,7 @@ class Telling:
             },
             schema=dict(table.schema),
         )
-        rows = pl.concat([known, changed]).unique(subset="fence", keep="last", maintain_order=True)
-        table.write(rows.filter(pl.col(_ALIVE) != 0), changed)
+        table.change(changed.sort("fence"))
 
     def _write_objects(self, table: KeyedTable, world: _World) -> None:
         """What is known now; of fences that stand still, of those that are inside of one."""

@@ -6,7 +6,6 @@ what imports it.
 
 from __future__ import annotations
 
-import numba  # noqa: F401
 import numpy  # noqa: F401
 import pandas  # noqa: F401
 import pyarrow
@@ -24,8 +23,5 @@ import pyspark.sql.worker.plan_data_source_read
 import pyspark.worker  # noqa: F401
 import sqlglot
 import sqlglot.dialects.duckdb  # noqa: F401
-from numba.core.registry import cpu_target
 
-# What numba loads when it meets the first kernel.
-cpu_target.typing_context.refresh()
-cpu_target.target_context.refresh()
+import arterial.engine.spark.start.preloaded_kernels  # noqa: F401
