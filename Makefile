@@ -121,11 +121,12 @@ check: setup ## For every edit: lint, import rules, types, doctests, quick tests
 	@$(MAKE) --no-print-directory test-quick
 
 # First what takes one core each: the doctests compile nearly all kernels, which the tests then find in numba's cache
-# instead of compiling them in each process. Then the tests with and without Spark at once: those on Spark wait half of the time.
+# instead of compiling them in each process. Then the tests on Spark, then those without: either fill both cores, and at once they
+# take a third more of the cores' time.
 test: setup ## What CI runs: as `make check`, with the thorough tests and those on Spark
 	@echo "==> Lint, import rules, types"
 	@$(MAKE) --no-print-directory -j3 -Oline test-doc types archive $(VENV)/.collected lint layers
-	@$(MAKE) --no-print-directory -j2 -Oline test-here test-spark
+	@$(MAKE) --no-print-directory test-spark test-here
 	@echo "==> All checks passed"
 
 test-quick: setup ## The doctests and the quick tests without Spark

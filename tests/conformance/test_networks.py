@@ -23,7 +23,7 @@ def _check(data: st.DataObject, schema: Schema, tries: int = 3) -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_random_networks(data: st.DataObject) -> None:
     _check(data, SCHEMA)

@@ -37,7 +37,7 @@ def gpac_never_repeats(plan: Plan, seed: int) -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(plan=plans(moves=False), seed=st.integers(0, 2**30))
 def test_where_it_stands_does_not_matter(plan: Plan, seed: int) -> None:
     check_plan(plan, seed)
@@ -45,7 +45,7 @@ def test_where_it_stands_does_not_matter(plan: Plan, seed: int) -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(plan=plans(moves=True), seed=st.integers(0, 2**30))
 def test_with_all_moves_told_positions_can_be_read_too(plan: Plan, seed: int) -> None:
     check_plan(plan, seed)

@@ -60,9 +60,21 @@ BOXES: dict[str, Draw] = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("box", BOXES)
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**30), valid=st.booleans(), length=st.integers(0, 40))
 def test_on_signed_streams(box: str, seed: int, valid: bool, length: int) -> None:
+    _check(box, seed, valid, length)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("box", BOXES)
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**30), valid=st.booleans(), length=st.integers(0, 60))
+def test_on_many_signed_streams(box: str, seed: int, valid: bool, length: int) -> None:
+    _check(box, seed, valid, length)
+
+
+def _check(box: str, seed: int, valid: bool, length: int) -> None:
     net = Network("n")
     sources = [net.source(name, SIGNED, "t", signed=True) for name in ("s", "other")]
     drawn = BOXES[box](sources[0], sources[1])

@@ -16,7 +16,7 @@ from arterial.storage.disk import using
 from arterial.storage.place import put_in_place
 from tests.faults import cases
 from tests.faults.host import FIRST, LAST, LATE, ONE, Case, Host, Result
-from tests.faults.recording import LOST, POWER_CUTS, Point, Recording, lay_out
+from tests.faults.recording import LOST, MIXED, POWER_CUTS, TORN, Point, Recording, lay_out
 from tests.faults.visit import calm, visit
 
 pytestmark = pytest.mark.usefixtures("workers")
@@ -187,7 +187,7 @@ def test_every_pair_of_crashes(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("mode", POWER_CUTS)
+@pytest.mark.parametrize("mode", [LOST, TORN, pytest.param(MIXED, marks=pytest.mark.slow)])
 def test_a_durable_run_survives_a_power_cut(mode: str, tmp_path: Path) -> None:
     case = cases.LEDGER
     expected, points = calm(case, tmp_path / "calm", durable=True)

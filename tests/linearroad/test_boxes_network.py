@@ -22,6 +22,7 @@ from arterial.linearroad.reference import answer
 from arterial.network.network import NetworkValue
 from tests.linearroad.cities import City, generate, small
 from tests.linearroad.outputs import write_city
+from tests.seeds import seeds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +39,6 @@ ANSWERS = {
     "travels": ["time", "qid", "travel_time", "toll"],
 }
 SEGMENTS = ["day", "minute", "xway", "dir", "seg", "lav", "cnt", "toll"]
-MANY = [pytest.param(seed, marks=pytest.mark.thorough) for seed in range(4, 40)]
 
 
 def tables(city: City, free_cars: int) -> dict[str, pl.DataFrame]:
@@ -52,7 +52,7 @@ def tables(city: City, free_cars: int) -> dict[str, pl.DataFrame]:
     }
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.thorough) for one in (1, 2, 3)), *MANY])
+@pytest.mark.parametrize("seed", seeds(40, usual=14))
 def test_it_answers_what_the_interpreter_answers(seed: int) -> None:
     city = generate(seed)
     events = pl.DataFrame(city.table())

@@ -175,10 +175,10 @@ def test_strangers_do_not_use_up_the_files_that_a_process_may_open(tmp_path: Pat
     ("options", "data", "code", "said"),
     [
         ("", ALL + b"#end\n", 0, "finished: 200 tuples in"),
-        ("?eof=end", ALL, 0, "finished: 200 tuples in"),
+        pytest.param("?eof=end", ALL, 0, "finished: 200 tuples in", marks=pytest.mark.slow),
         ("", ALL, 1, "ended after 200 line(s), without saying that it is done"),
         pytest.param("?eof=end", b"", 0, "finished: 0 tuples in", marks=pytest.mark.slow),
-        ("?eof=end", HEADER + b"x,1,1\n" * 9, 1, "none of the 9 lines read fits"),
+        pytest.param("?eof=end", HEADER + b"x,1,1\n" * 9, 1, "none of the 9 lines read fits", marks=pytest.mark.slow),
     ],
 )
 def test_standard_input_of_the_command(tmp_path: Path, options: str, data: bytes, code: int, said: str) -> None:

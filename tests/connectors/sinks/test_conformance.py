@@ -502,7 +502,7 @@ def test_all_values(system: System, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_huge_train(system: System, tmp_path: Path) -> None:
-    count = 120_000
+    count = 50_000
     frame = pl.DataFrame({"t": pl.int_range(count, eager=True)}).select(
         "t", id=pl.col("t").cast(pl.Int32), name=pl.lit("x" * 20), speed=pl.col("t") / 7, ok=pl.col("t") > 5,
         at=pl.col("t").cast(pl.Datetime("us")),

@@ -97,6 +97,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return _parts(folder)
 
 
+@pytest.mark.slow
 def test_the_driver_is_killed(tmp_path: Path, spark: SparkSession) -> None:
     _kill_at_random(tmp_path, 1, STEPS * TRAIN_SIZE // 2, seed=1)
     go(spark, tmp_path / "data.parquet", tmp_path / "checkpoint", tmp_path / "out")

@@ -235,8 +235,7 @@ def test_an_attempt_that_finishes_late_changes_nothing(store: Store) -> None:
     assert np.array_equal(store.open().of("sum").get("table")["n"], np.full(5_000, 2))  # type: ignore[index]
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60, usual=20))
 def test_the_commit_log_says_which_attempt_counts(store: Store, seed: int) -> None:
     """A step is done by several attempts that leave different state; Spark commits any one of them. Others finish at
     any later time: the files that the committed index names are there, with the content that its attempt left.

@@ -37,7 +37,9 @@ def _events() -> str:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("language", "command"), [("python", [sys.executable]), ("sh", ["sh"])])
+@pytest.mark.parametrize(
+    ("language", "command"), [("python", [sys.executable]), pytest.param("sh", ["sh"], marks=pytest.mark.slow)]
+)
 def test_the_adapter_is_a_right_system(language: str, command: list[str], tmp_path: Path) -> None:
     (tmp_path / "events.csv").write_text(_events())
     (tmp_path / "system").write_text(_adapter(language))

@@ -69,7 +69,7 @@ def check(world: World, *, space: Space = Space.PLANE, timeout: float | None = N
 
 
 @pytest.mark.thorough
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(worlds(), st.sampled_from([None, 1.0, 2.0, 4.0]), st.booleans())
 def test_small_worlds(world: World, timeout: float | None, forget: bool) -> None:
     check(world, timeout=timeout, forget=forget)

@@ -168,7 +168,7 @@ def same_answers(one: NetworkValue, other: NetworkValue, seed: int) -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(moves=st.booleans(), share=st.sampled_from([0.01, 0.9]), seed=st.integers(0, 2**30), data=st.data())
 def test_answers_stay_the_same(moves: bool, share: float, seed: int, data: st.DataObject) -> None:
     plan: Plan = data.draw(plans(moves=moves))
