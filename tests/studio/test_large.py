@@ -148,6 +148,7 @@ def _pan(page: Page) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_what_is_not_seen_is_not_drawn_and_panning_draws_no_box_again(page: Page, shown: Studio) -> None:
     page.goto(f"{shown.address}#/network?eye=1500,1500,1")
     expect(page.locator(".react-flow__node").first).to_be_visible()

@@ -35,6 +35,7 @@ from tests.studio.test_city import inked
 pytestmark = pytest.mark.thorough
 
 
+@pytest.mark.slow
 def test_any_stream_with_x_and_y_is_a_city_too(page: Page, tmp_path: Path) -> None:
     net = Network("robots")
     source = net.source("seen", {"time": int, "robot": int, "x": float, "y": float})

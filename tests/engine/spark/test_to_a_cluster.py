@@ -138,6 +138,7 @@ def test_packages_are_packed_with_what_they_require(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.slow
 def test_what_is_packed_is_a_whole_python(tmp_path: Path) -> None:
     """The same files as in the archive, but linked instead of written, packed and unpacked."""
     files = contents(required(["arterial"]).values())
