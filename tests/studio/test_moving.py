@@ -52,6 +52,7 @@ def test_any_stream_with_x_and_y_is_a_city_too(page: Page, tmp_path: Path) -> No
         assert inked(page) > 200
 
 
+@pytest.mark.slow
 def test_a_stream_with_longitude_latitude_and_dates_is_one_too(page: Page, tmp_path: Path) -> None:
     net = Network("ships")
     source = net.source("seen", {"time": "timestamp", "name": str, "lon": float, "lat": float})

@@ -455,6 +455,7 @@ def _shows_line(page: Page, kind: str, text: str) -> None:
     expect(lines).to_contain_text(text)
 
 
+@pytest.mark.slow
 def test_ports_are_connected_by_dragging_and_types_are_checked(page: Page, sheet: Studio) -> None:
     page.goto(sheet.address)
     palette = page.get_by_role("navigation", name="Boxes")
@@ -530,6 +531,7 @@ def test_an_address_brings_back_place_time_and_selection(page: Page, studio: Stu
     expect(page.locator(".tuples tbody tr").nth(3)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_bookmarks_are_kept(page: Page, studio: Studio) -> None:
     page.goto(f"{studio.address}#/network?open=roads&box=slow")
     expect(page.get_by_test_id("box-page")).to_contain_text("slow")
@@ -547,6 +549,7 @@ def test_bookmarks_are_kept(page: Page, studio: Studio) -> None:
     expect(search.get_by_role("button", name="slow", exact=True)).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_query_that_is_too_long_is_said_so_and_nothing_is_lost(page: Page, studio: Studio) -> None:
     page.goto(f"{studio.address}#/ask")
     expect(_editor(page, "SQL")).to_be_visible()
@@ -585,6 +588,7 @@ def test_a_run_that_stands_still_or_is_killed_under_the_page_is_said_so(page: Pa
             shown.stop()
 
 
+@pytest.mark.slow
 def test_a_run_that_another_process_takes_up_says_how_often(page: Page, tmp_path: Path) -> None:
     run = live(tmp_path / "run", number=30, interval=0.0)
     run.wait()

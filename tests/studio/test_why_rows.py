@@ -84,7 +84,7 @@ def test_the_rows_of_an_output(page: Page, live: Studio) -> None:
     picture(page, "output-rows")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_rows_of_an_ad_hoc_query_that_are_those_of_an_output(page: Page, live: Studio) -> None:
     page.goto(f"{live.address}#/ask?place=kept&query=SELECT+*+FROM+kept+WHERE+speed+%3E+110")
     expect(page.locator(".answer tbody tr").nth(2)).to_be_visible()
