@@ -66,7 +66,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "4194304",
     _OPTIONS: f"{_JAVA} {_LATE} -Dlog4j2.configurationFile={_LOG}",
-    "spark.executor.extraJavaOptions": _JAVA,
+    "spark.executor.extraJavaOptions": f"{_JAVA} {_LATE}",
     "spark.sql.session.timeZone": "UTC",
     # A machine with more to do than cores may take its time to start a Python worker.
     "spark.python.authenticate.socketTimeout": "120s",
