@@ -23,6 +23,9 @@ UNLIKE = 1.2
 ODD = 4.0
 """A step is odd if a tuple took so many times as long in it as is usual."""
 
+PLANNED = 0.8
+"""Of the delay that a graph allows, so much is planned for: a tuple costs more in one step than in another."""
+
 ENOUGH_STEPS = 3
 """What is usual is known from so many steps on."""
 

@@ -16,7 +16,7 @@ from arterial.figures.steering import Drop, Steering
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue, Port
 from arterial.network.qos import good_zone
-from arterial.service.load import Load, arrival_rate, measure, recent
+from arterial.service.load import PLANNED, Load, arrival_rate, measure, recent
 from arterial.service.shares import in_force
 from arterial.service.turn import Turn
 from arterial.service.utility import outputs_of
@@ -40,18 +40,19 @@ LEAST = 0.1
 """A source is given at least this share of a train, also if little came of it lately."""
 
 
-def train_length(load: Load, window: Window, shed: Mapping[str, Drop] | None = None) -> float:
-    """The tuples of all sources together that the next train should have at most, with these drops in force."""
+def train_length(load: Load, window: Window, kept: Mapping[str, float] | None = None) -> float:
+    """The tuples of all sources together that the next train should have at most, if arcs let such shares through; as
+    in the window, if nothing is said."""
     lately = recent(window, RECENT)
     arriving = sum(arrival_rate(lately, name) for name in load.network.source_names if says_what_waits(window, name))
-    per_tuple = seconds_per_tuple(load, window, shed)
+    per_tuple = seconds_per_tuple(load, window, kept)
     if not per_tuple:
         return math.inf
     efficient = load.fixed * EFFICIENT / (1 - EFFICIENT) / per_tuple
     limit = min((good_zone(output.delay) for output in outputs_of(load.network)), default=math.inf)
     last = window.steps[-1]
     waiting = sum(source.waiting or 0 for source in last.sources.values())
-    in_time = max(0.0, limit / 2 - load.fixed) / per_tuple
+    in_time = max(0.0, PLANNED * limit / 2 - load.fixed) / per_tuple
     busy = per_tuple * arriving
     if arriving and busy < 1:
         # A train is short by itself. A limit would only hold back what a pause of the machine leaves, for many steps.
@@ -66,39 +67,45 @@ def train_length(load: Load, window: Window, shed: Mapping[str, Drop] | None = N
     return max(needed, min(efficient, in_time), 1.0)
 
 
-def seconds_per_tuple(load: Load, window: Window, shed: Mapping[str, Drop] | None = None) -> float:
-    """k: seconds of a step for each tuple that is read, with the drops in force."""
+def seconds_per_tuple(load: Load, window: Window, kept: Mapping[str, float] | None = None) -> float:
+    """k: seconds of a step for each tuple that is read, if arcs let such shares through."""
     sources = load.network.source_names
     comes = sum(load.rates.get(Port(name, port), 0.0) for name in sources for port in _out(load, name))
     if comes:
-        return load.stretch * load.work(in_force(window, load.network, shed) if shed else load.kept) / comes
+        return load.stretch * load.work(load.kept if kept is None else kept) / comes
     read = sum(source.tuples for step in window.steps for source in step.sources.values())
     work = sum(box.seconds for step in window.steps for box in step.boxes.values())
     return load.stretch * work / read if read else 0.0
 
 
-def schedule(window: Window, network: NetworkValue, steering: Steering, cores: int, most: int) -> Steering:
-    """The record with how much of each source the next step takes at most; `most` is the run's own limit of a train."""
+def schedule(
+    window: Window,
+    network: NetworkValue,
+    steering: Steering,
+    cores: int,
+    most: int,
+    before: Mapping[str, Drop] | None = None,
+) -> Steering:
+    """The record with how much of each source the next step takes at most; `most` is the run's own limit of a train,
+    `before` are the drops that were in force in the last step, if they have changed."""
     load = measure(window, network, cores)
     if load is None:
         return steering
-    length = min(train_length(load, window, steering.shed), most / _read(load, window, steering.shed))
+    kept = in_force(window, network, steering.shed, before) if steering.shed else None
+    length = min(train_length(load, window, kept), most / _read(load, kept or {}))
     comes = {name: arrival_rate(window.steps, name) for name in network.source_names}
     whole = sum(comes.values())
     share = {name: max(LEAST, comes[name] / whole) if whole else 1 / len(comes) for name in comes}
     admit = {name: max(1, round(length * part)) for name, part in share.items()}
-    before, after = sum(steering.admit.values()), sum(admit.values())
-    return steering if before and abs(after - before) < STEADY * before else replace(steering, admit=admit)
+    so_far, after = sum(steering.admit.values()), sum(admit.values())
+    return steering if so_far and abs(after - so_far) < STEADY * so_far else replace(steering, admit=admit)
 
 
-def _read(load: Load, window: Window, shed: Mapping[str, Drop]) -> float:
+def _read(load: Load, kept: Mapping[str, float]) -> float:
     """The share of what the sources give that is really read: what is left out unread takes no memory."""
-    kept = in_force(window, load.network, shed)
     comes = {name: sum(load.rates.get(Port(name, port), 0.0) for port in _out(load, name)) for name in load.unread}
     whole = sum(load.rates.get(Port(n, port), 0.0) for n in load.network.source_names for port in _out(load, n))
-    unread = sum(
-        rate * min(shed[arc].share, 1 - kept[arc]) for name, rate in comes.items() if (arc := load.unread[name]) in shed
-    )
+    unread = sum(rate * (1 - kept.get(load.unread[name], 1.0)) for name, rate in comes.items())
     return 1 - unread / whole if whole else 1.0
 
 
@@ -109,10 +116,15 @@ class Scheduler:
     cores: int
     most: int = 500_000
     turn: Turn = field(default_factory=Turn)
+    shed: Mapping[str, Drop] = field(default_factory=dict)
+    """What was left out when it decided last."""
 
     def __call__(self, window: Window, network: NetworkValue, steering: Steering) -> Steering:
         """The record for the next step."""
-        return schedule(window, network, steering, self.cores, self.most) if self.turn.comes(window) else steering
+        if not self.turn.comes(window):
+            return steering
+        before, self.shed = self.shed, steering.shed
+        return schedule(window, network, steering, self.cores, self.most, before)
 
 
 def says_what_waits(window: Window, source: str) -> bool:

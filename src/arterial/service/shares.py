@@ -34,11 +34,17 @@ def kept_of(window: Window, network: NetworkValue) -> dict[str, float]:
     return kept
 
 
-def in_force(window: Window, network: NetworkValue, shed: Mapping[str, Drop]) -> dict[str, float]:
-    """The share that each arc lets through by the drops in force; by predicate and by group, as the last steps counted
-    it."""
-    measured = kept_of(Window(math.inf, list(window.steps)[-2:]), network)
-    return {arc: measured.get(arc, 1.0) if drop.keep or drop.by else 1 - drop.share for arc, drop in shed.items()}
+def in_force(
+    window: Window, network: NetworkValue, shed: Mapping[str, Drop], before: Mapping[str, Drop] | None = None
+) -> dict[str, float]:
+    """The share that each arc lets through by the drops in force; by predicate and by group, as the last step counted
+    it. `before` are the drops of that step, if these are new: groups then go by the share that was asked for."""
+    measured = kept_of(Window(math.inf, list(window.steps)[-1:]), network)
+    known = shed if before is None else before
+    return {
+        arc: measured.get(arc, 1.0) if drop.keep or (drop.by and known.get(arc) == drop) else 1 - drop.share
+        for arc, drop in shed.items()
+    }
 
 
 def shares_of(network: NetworkValue, kept: Mapping[str, float], rates: Mapping[Port, float]) -> dict[Port, float]:

@@ -78,6 +78,8 @@ class SimulatedRun:
     cores: int = 2
     train_size: int = 500_000
     controllers: Sequence[Controller] = ()
+    dearness: Callable[[int], float] = lambda _: 1.0
+    """How many times as much as usual a tuple costs in a step, by the step's number: no machine is always the same."""
     window: Window = field(default_factory=Window)
 
     def __post_init__(self) -> None:
@@ -131,19 +133,21 @@ class SimulatedRun:
         counts: dict[Port, float] = {}  # tuples at each port, and how many there would be had none been left out
         whole: dict[Port, float] = {}
         oldest: dict[str, float] = {}
+        shares: dict[str, float] = {}
         shed: dict[str, int] = {}
         boxes: dict[str, BoxFigures] = {}
-        work = 0.0
+        work, dear = 0.0, self.dearness(len(self.steps) + 1)
         for box in self.network.order:
             came: dict[str, float] = {}
             if not box.inputs:
                 arrival, number = read.get(box.name, (began, 0.0))
-                oldest[box.name] = arrival if number else began
+                oldest[box.name], shares[box.name] = arrival if number else began, 1.0
                 for place, port in enumerate(box.outputs):
                     counts[Port(box.name, port)] = whole[Port(box.name, port)] = number if place == 0 else 0.0
                 really = number - self._unread_of(box.name, number)
-                boxes[box.name] = BoxFigures({}, _whole({box.outputs[0]: really}), self.cost.get(box.name, 0) * really)
-                work += self.cost.get(box.name, 0) * really
+                seconds = dear * self.cost.get(box.name, 0.0) * really
+                boxes[box.name] = BoxFigures({}, _whole({box.outputs[0]: really}), seconds)
+                work += seconds
                 continue
             arrivals = self.network.arrivals(box)
             oldest[box.name] = min(oldest[begin.box] for begin in arrivals.values())
@@ -162,17 +166,18 @@ class SimulatedRun:
                 else:
                     whole[Port(box.name, port)] = whole[begin]
                 counts[Port(box.name, port)] = came[port] = number
-            shares = [n / w if (w := whole[Port(box.name, p)]) else 1.0 for p, n in came.items()]
+            inputs = [n / w if (w := whole[Port(box.name, p)]) else shares[arrivals[p].box] for p, n in came.items()]
             base = sum(whole[Port(box.name, port)] for port in came)
             through = {arc: 1 - drop.share for arc, drop in self.steering.shed.items()}
             again = self._again.get(box.name, ())
-            left = sum(came.values()) / base if box.independent and base else together(shares, through, again)
+            left = sum(came.values()) / base if box.independent and base else together(inputs, through, again)
+            shares[box.name] = left
             gone: dict[str, float] = {}
             for port in box.outputs:
                 out = Port(box.name, port)
                 whole[out] = base * self._selectivity(out, (*self.network.arrivals(box).values(),))
                 gone[port] = counts[out] = whole[out] * left
-            seconds = self.cost.get(box.name, 0.0) * sum(came.values())
+            seconds = dear * self.cost.get(box.name, 0.0) * sum(came.values())
             boxes[box.name] = BoxFigures(_whole(came), _whole(gone), seconds)
             work += seconds
         took = self.fixed + work / self.cores

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -115,6 +116,18 @@ def test_answers_are_in_time_again_within_ten_seconds(times: float) -> None:
     for born, drops in shed:  # what may be asked again goes before what tolls depend on
         if "reports.out → by_xway_dir.in" in drops and born < 40:
             assert drops["requests.out → travel_requests.in"].share > 0.85
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("times", [1.5, 2, 4])
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))])
+def test_a_machine_that_is_not_always_as_fast_is_borne_too(times: float, seed: int) -> None:
+    uneven = np.random.default_rng(seed).choice([0.8, 1.0, 1.1, 1.3], size=500)
+    simulated = overloaded(times)
+    simulated.dearness = lambda step: float(uneven[step])
+    simulated.run(70)
+    lates = [step.born + step.seconds for step in simulated.steps if late(NETWORK, step)]
+    assert not [at for at in lates if at < 10 or at > 20]
 
 
 @pytest.mark.thorough

@@ -10,7 +10,7 @@ from arterial.figures.step import StepFigures
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
 from arterial.network.qos import good_zone
-from arterial.service.load import Load, arrival_rate
+from arterial.service.load import PLANNED, Load, arrival_rate
 from arterial.service.utility import outputs_of
 
 AT_ONCE = 2
@@ -59,7 +59,7 @@ def allowed(load: Load, headroom: float) -> float:
     A limit that no load could meet, since even an empty step takes too long, asks for nothing.
     """
     limits = [good_zone(output.delay) for output in outputs_of(load.network)]
-    bearable = [load.bearable(limit) for limit in limits if 2.2 * load.fixed < limit < math.inf]
+    bearable = [load.bearable(PLANNED * limit) for limit in limits if 2.2 * load.fixed < limit < math.inf]
     return min([headroom, *(MARGIN * one for one in bearable)])
 
 
