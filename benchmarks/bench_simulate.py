@@ -7,14 +7,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from benchmarks.figure import Figure
+from benchmarks.peak import Peak
 
 COMMAND = (sys.executable, "-m", "arterial", "linear-road", "simulate", "--json")
 GB = 1e9
@@ -54,38 +52,9 @@ def _run(out: Path, master: str, *options: str) -> Run:
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    peak = _Peak(running.pid)
+    peak = Peak(running.pid)
     with peak:
         said, _ = running.communicate()
     if running.returncode:
         raise RuntimeError(f"simulate ended with {running.returncode}; run it by hand to see why")
     return Run(time.monotonic() - started, peak.bytes, int(json.loads(said)["reports"]))
-
-
-class _Peak:
-    """The most memory that a process and its children held at once, shared pages counted once (proportional size)."""
-
-    def __init__(self, pid: int) -> None:
-        self._process, self._over, self.bytes = psutil.Process(pid), threading.Event(), 0
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._over.wait(0.5):
-            total = 0
-            try:
-                family = [self._process, *self._process.children(recursive=True)]
-            except psutil.Error:
-                return
-            for process in family:
-                try:
-                    total += process.memory_full_info().pss
-                except psutil.Error:
-                    continue  # it has just ended
-            self.bytes = max(self.bytes, total)
