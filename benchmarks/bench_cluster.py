@@ -66,7 +66,7 @@ def four_against_two() -> Figure:
 
 def _hosts(workers: int) -> SparkHosts:
     """A cluster, with data for a run."""
-    hosts = SparkHosts(workers=workers)
+    hosts = SparkHosts(workers=workers, quick=False)
     try:
         hosts.until(workers)
         tuples(STEPS * TRAIN * workers // 2).write_parquet(hosts.shared / "data.parquet")

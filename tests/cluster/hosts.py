@@ -155,12 +155,15 @@ class Network:
 
 
 class SparkHosts:
-    """A Spark master and workers, each on a host of its own; drivers run on others."""
+    """A Spark master and workers, each on a host of its own; drivers run on others.
 
-    def __init__(self, workers: int = 2, *, secret: str = "") -> None:
+    Commands have a Java that is quick to start, or else the one that users get.
+    """
+
+    def __init__(self, workers: int = 2, *, secret: str = "", quick: bool = True) -> None:
         self.network = Network()
         self.shared = self.network.shared
-        self._secret = secret
+        self._secret, self._quick = secret, quick
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         try:
             for name in ("master", "driver", *(f"worker{n}" for n in range(1, workers + 1))):
@@ -199,14 +202,15 @@ class SparkHosts:
         conf = {
             "spark.executor.memory": "512m",
             "spark.driver.memory": "512m",
-            "spark.executor.extraJavaOptions": java_options(),
+            **({"spark.executor.extraJavaOptions": java_options()} if self._quick else {}),
             **({"spark.authenticate": "true", "spark.authenticate.secret": self._secret} if self._secret else {}),
             **(more or {}),
         }
         options = [part for name, value in conf.items() for part in ("--spark-conf", f"{name}={value}")]
         command = [sys.executable, "-m", "arterial", *arguments, "--master", master or self.url, *options]
         java = java_options().replace("-XX:+UseSerialGC", "")  # a driver says another one, and Java takes only one
-        return self.host(host).start(command, log, {"ARTERIAL_ARCHIVE": "off", "JAVA_TOOL_OPTIONS": java})
+        quick = {"JAVA_TOOL_OPTIONS": java} if self._quick else {}
+        return self.host(host).start(command, log, {"ARTERIAL_ARCHIVE": "off", **quick})
 
     def finish(self, process: subprocess.Popen[bytes], host: str, log: str = "driver", seconds: float = 900) -> str:
         """Wait for a command that must succeed; what it printed."""

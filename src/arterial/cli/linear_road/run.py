@@ -76,6 +76,12 @@ def run(
         "Emit.",
         show_default="the first line is due when it comes",
     ),
+    warm_up: int | None = typer.Option(
+        None,
+        min=0,
+        help="With a clock: so many empty steps before it starts. Java then has compiled its code.",
+        show_default="12",
+    ),
     force: bool = typer.Option(False, "--force", help="Remove what an earlier run left in the output folder."),
     json_output: bool = typer.Option(False, "--json", help="Print the figures of the run as JSON."),
     metrics: str | None = METRICS,
@@ -124,6 +130,7 @@ def run(
         Watch(metrics, log, log_format, log_level, lineage),
         network,
         start_file,
+        warm_up,
     )
     if (status := finished(options)) is not None:
         if json_output:

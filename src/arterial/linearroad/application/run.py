@@ -85,6 +85,8 @@ class RunOptions:
     """Where the network of your own is that answers, for the record; None: ours."""
     start_file: Path | None = None
     """Live input: where its sender says when second 0 was due; None: the first line is due when it comes."""
+    warm_up: int | None = None
+    """Empty steps before the clock starts, if there is one; None: a few."""
 
     @property
     def semantics(self) -> Profile:
@@ -131,7 +133,7 @@ class LinearRoadRun(Application):
     def start(self) -> Run:
         """Start the network; how long that takes counts as part of the run."""
         self._begun = time.time()
-        self._warm_up = 0 if self.resumed else FREE_WARM_UP_STEPS if self.options.speed == MAX else WARM_UP_STEPS
+        self._warm_up = 0 if self.resumed else self._warm_up_steps()
         pace = Pace(self.options.begin, self.options.speed, path=(self.work / "clock.json").absolute())
         out = self.options.out.absolute()
         self._sinks = answer_sinks(out, self.dialect, out / WORK / "parts", pace)
@@ -154,6 +156,11 @@ class LinearRoadRun(Application):
         )
         self.input.start(run, 0 if self.options.speed == MAX else self._warm_up)
         return run
+
+    def _warm_up_steps(self) -> int:
+        if self.options.speed == MAX:
+            return FREE_WARM_UP_STEPS
+        return WARM_UP_STEPS if self.options.warm_up is None else self.options.warm_up
 
     def _network(self) -> NetworkValue:
         if self._own is not None:
@@ -306,7 +313,9 @@ def _finished(out: Path) -> Status | None:
 def _settings(options: RunOptions, *, live: bool = False) -> dict[str, str]:
     """What must stay as it is for a run to go on; live input comes from whoever sends it."""
     given = {
-        name: value for name, value in asdict(options).items() if name not in ("out", "durable", "watch", "start_file")
+        name: value
+        for name, value in asdict(options).items()
+        if name not in ("out", "durable", "watch", "start_file", "warm_up")
     }
     for name in ("keep", "network"):
         if given[name] is None:
