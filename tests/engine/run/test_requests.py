@@ -207,7 +207,7 @@ def test_a_run_changes_its_own_network(tmp_path: Path) -> None:
 
     @art.function(reads=["x"], produces="int64")
     def slow(x: pl.Series) -> pl.Series:
-        return pl.Series([sum(range(each % 40 + 40)) for each in x.to_list()])
+        return pl.Series([sum(range(each % 40 + 400)) for each in x.to_list()])
 
     net = art.Network("n")
     s = net.source("s", {"time": int, "x": int, "note": str})
