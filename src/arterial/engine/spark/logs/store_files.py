@@ -29,6 +29,7 @@ _BY_CONDITION = "arterial.S3CheckpointFileManager"
 _ONE_CLIENT = {"fs.s3a.optimized.copy.from.local.enabled": "false"}
 _SOURCE = Path(__file__).with_name("S3CheckpointFileManager.java")
 _compiling = Lock()
+_given: set[Path] = set()
 
 
 def writer_for(session: SparkSession, checkpoint: Path) -> dict[str, str]:
@@ -46,10 +47,9 @@ def check_writer(session: SparkSession, checkpoint: Path) -> None:
     """Raise if Spark cannot write to a store, or lets two drivers that do not know of each other log the same step."""
     if not is_remote(checkpoint):
         return
-    writer = writer_for(session, checkpoint)
     probe = spark_name(checkpoint / f".probe-{uuid4().hex}")
     try:
-        both = _both_written(session, writer, probe)
+        both = _both_written(session, writer_for(session, checkpoint), probe)
     except Exception as trouble:
         said = str(getattr(trouble, "java_exception", trouble)).strip() or type(trouble).__name__
         raise RunError(f"cannot keep a checkpoint in {checkpoint}: {_why(session, checkpoint, said)}") from None
@@ -110,7 +110,7 @@ def _give_out(session: SparkSession) -> None:
     """Compile our class, and give it to the driver and to all executors, once in a session."""
     context: Any = session.sparkContext
     jar = Path(context._temp_dir) / "arterial-s3.jar"
-    if jar.exists():
+    if jar in _given:
         return
     loader = context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     compiler = context._jvm.org.codehaus.janino.SimpleCompiler()
@@ -123,3 +123,4 @@ def _give_out(session: SparkSession) -> None:
     put_in_place(jar, packed.getvalue())
     loader.addURL(context._jvm.java.net.URL(jar.as_uri()))
     context._jsc.addJar(str(jar))
+    _given.add(jar)
