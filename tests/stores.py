@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -26,7 +27,7 @@ from arterial.storage.remote import path_of
 
 JARS = Path(sys.prefix) / ".hadoop" / "jars"
 KEY = {"AWS_ACCESS_KEY_ID": "tester", "AWS_SECRET_ACCESS_KEY": "not-for-logs-4713", "AWS_REGION": "us-east-1"}
-_NOT_FOR_SPARK = ("hadoop-client", "netty-", "slf4j", "snappy", "junit", "mockito", "byte-buddy", "commons-")
+_NOT_FOR_SPARK = re.compile("hadoop-client|netty-|slf4j|snappy|junit|mockito|byte-buddy|commons-")
 _SECONDS = 300.0
 
 
@@ -60,7 +61,7 @@ def running_s3() -> Iterator[RunningStore]:
         _wait_for(port, server)
         urllib.request.urlopen(urllib.request.Request(f"{address}/city", method="PUT")).close()
         needed = {**KEY, "AWS_ENDPOINT_URL": address}
-        jars = [str(jar) for jar in JARS.glob("*.jar") if not jar.name.startswith(_NOT_FOR_SPARK)]
+        jars = [str(jar) for jar in JARS.glob("*.jar") if not _NOT_FOR_SPARK.match(jar.name)]
         with pytest.MonkeyPatch.context() as environment:
             for name, value in needed.items():
                 environment.setenv(name, value)

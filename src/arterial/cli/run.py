@@ -130,13 +130,13 @@ def run(
 
     Example: arterial run examples/speeding.py:net --source reports=reports.parquet --out alerts
     """
-    from arterial.engine.run.checkpoint.folder import check_for_spark
+    from arterial.engine.run.checkpoint.folder import check_path
     from arterial.engine.spark.session import begin_spark, spark_session, stop_spark
     from arterial.storage.remote import path_of
 
     out, checkpoint = path_of(out), checkpoint and path_of(checkpoint)
     if not local:
-        check_for_spark(checkpoint or out / "checkpoint")
+        check_path(checkpoint or out / "checkpoint")
     cluster = cluster_of(master, driver_host, environment, spark_conf)
     if not local and not (checkpoint or out / "checkpoint").exists():  # it may hold a run that is finished
         begin_spark(cluster)

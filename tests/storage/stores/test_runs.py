@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from pyspark.sql import SparkSession
 
 import arterial as art
 from arterial.errors import RunError
@@ -100,6 +101,9 @@ def test_files_do_not_grow(store: RunningStore) -> None:
         )
 
 
-def test_a_checkpoint_on_spark_is_refused(s3: RunningStore) -> None:
-    with pytest.raises(RunError, match="Spark's client for S3 cannot write a file only if there is none"):
-        art.run(network(), reports=ROWS, places=pl.read_csv(BytesIO(PLACES.encode())), checkpoint=str(s3.folder()))
+@pytest.mark.spark
+def test_a_checkpoint_for_which_spark_has_no_client(s3: RunningStore, spark: SparkSession) -> None:
+    """The session of the tests has no jars of S3."""
+    places = pl.read_csv(BytesIO(PLACES.encode()))
+    with pytest.raises(RunError, match=r"client for S3.* is missing .*S3AFileSystem.*spark.jars.packages=org.apache"):
+        art.run(network(), reports=ROWS, places=places, checkpoint=str(s3.folder()))

@@ -24,7 +24,7 @@ from arterial.engine.run.binding import (
     notices_of,
     plan_run,
 )
-from arterial.engine.run.checkpoint.folder import FOLDER, check_for_spark, make_folder
+from arterial.engine.run.checkpoint.folder import FOLDER, make_folder
 from arterial.engine.run.checkpoint.lock import lock_checkpoint, release
 from arterial.engine.run.checkpoint.savepoint import forget_links, link_aside
 from arterial.engine.run.control.controllers import controllers_for, cores_here
@@ -91,7 +91,6 @@ def run(
     A `temporary` checkpoint is removed at the end, unless lines or tuples were set aside there.
     """
     settings = settings or Settings()
-    check_for_spark(checkpoint)
     check_bindings(network, sources, sinks, settings.policy, settings.train_size)
     with ExitStack() as held:
         held.enter_context(durably(settings.durable))

@@ -250,16 +250,19 @@ def query_settings(session: SparkSession, shards: int, checkpoint: Path) -> Iter
     wanted = {
         "spark.sql.shuffle.partitions": str(shards),
         "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-        **writer_for(checkpoint),
+        **writer_for(session, checkpoint),
     }
-    before = {name: str(session.conf.get(name)) for name in wanted}
+    before = {name: session.conf.get(name, None) for name in wanted}
     try:
         for name, value in wanted.items():
             session.conf.set(name, value)
         yield
     finally:
-        for name, value in before.items():
-            session.conf.set(name, value)
+        for name, old in before.items():
+            if old is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, old)
 
 
 def _driver_megabytes() -> int:

@@ -10,7 +10,7 @@ from typing import Any
 from arterial.connectors.sink import Sink
 from arterial.engine.plan.views import without_views
 from arterial.engine.run.binding import bind_sources
-from arterial.engine.run.checkpoint.folder import FOLDER, STARTING_OVER, check_for_spark
+from arterial.engine.run.checkpoint.folder import FOLDER, STARTING_OVER, check_path
 from arterial.engine.run.checkpoint.lock import lock_checkpoint
 from arterial.engine.run.checkpoint.manifest import MANIFEST, describe_boxes
 from arterial.engine.run.control.settlement import SETTLED
@@ -27,7 +27,7 @@ def finished(checkpoint: Path, network: NetworkValue, sources: Mapping[str, Any]
 
     The sources are bound, because a source whose files have changed since refuses there.
     """
-    check_for_spark(checkpoint)
+    check_path(checkpoint)
     status = read_status(checkpoint)
     if status is None or status.state != FINISHED or (checkpoint / STARTING_OVER).exists():
         return None

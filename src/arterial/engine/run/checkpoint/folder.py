@@ -52,18 +52,6 @@ def check_path(checkpoint: str | Path) -> None:
         )
 
 
-def check_for_spark(checkpoint: str | Path) -> None:
-    """Raise if a run on Spark cannot have its checkpoint there."""
-    check_path(checkpoint)
-    if is_remote(checkpoint) and path_of(checkpoint).parts[0] != "hdfs:":
-        raise RunError(
-            f"cannot keep the checkpoint of a run on Spark in {checkpoint}: Spark's client for S3 cannot write a file "
-            "only if there is none, so a driver that was cut off and came back could replace the log of the one that "
-            "took over. Give --checkpoint with a folder of hdfs://, or one that all machines see; inputs and outputs "
-            "may be on S3"
-        )
-
-
 @contextmanager
 def checkpoint_or_temporary(checkpoint: str | Path | None) -> Iterator[Path]:
     """The checkpoint, or a new temporary folder, which is removed if the run cannot be started."""
