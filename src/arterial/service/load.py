@@ -165,10 +165,10 @@ def measure(
         cost[box.name] = cost_in(usual, box.name) or cost_in(window, box.name) if tuples else 0.0
         arrivals = network.arrivals(box)
         before = 0.0  # what came of the inputs' streams, but for tuples that wait in a queue
-        for port, begin in arrivals.items():
-            end = Port(box.name, port)
+        for name, begin in arrivals.items():
+            end = Port(box.name, name)
             waited = str(Arc(begin, end)) in waits and shares[end]
-            before += counted[box.name].tuples_in.get(port, 0) / shares[end] if waited else base[begin]
+            before += counted[box.name].tuples_in.get(name, 0) / shares[end] if waited else base[begin]
         comes = sum(rates[begin] for begin in arrivals.values())
         for port in (Port(box.name, out) for out in box.outputs):
             if arrivals:

@@ -20,7 +20,7 @@ from arterial.service.scheduling import Scheduler
 from arterial.service.shedding.greedy import Choices, choose
 from arterial.service.shedding.overload import late
 from arterial.service.shedding.shedder import Memory, Shedder, shed
-from arterial.service.simulation import SimulatedRun
+from arterial.service.simulation import Controller, SimulatedRun
 from tests.service.networks import FAN_OUT_COST, JOIN_COST, fan_out, join, load_of
 
 INTO_JOIN = ("l.out → some.in", "r.out → by_k_2.in")
@@ -33,7 +33,7 @@ def run(
     rate: Callable[[float], float], policy: Policy | None = None, *, trains: bool = True, fixed: float = 0.1
 ) -> SimulatedRun:
     scheduler = [Scheduler(2, 500_000, overflow=True)] if trains else []
-    controllers = [
+    controllers: list[Controller] = [
         Shedder(2, 0.9, overflow=True, holdable=HOLDABLE),
         *scheduler,
         Holder(2, policy, HOLDABLE, overflow=True, headroom=0.9),
