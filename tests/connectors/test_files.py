@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from time import time as now
 
 import polars as pl
 import pyarrow as pa
@@ -23,6 +24,7 @@ from arterial.connectors.files import blocks as blocks_module
 from arterial.connectors.files import intake as intake_module
 from arterial.connectors.files.columnar import reading as columnar
 from arterial.connectors.files.find import data_file
+from arterial.connectors.files.index import MOST
 from arterial.connectors.files.json_lines import read_objects
 from arterial.connectors.files.pieces import pieces_in
 from arterial.connectors.files.reader import Request
@@ -243,6 +245,16 @@ class Clock:
         self.got += read_step(self.source, self.at, after)[0]
         self.at = after
         return after
+
+
+def test_a_paced_train_has_nothing_after_what_it_completes(tmp_path: Path) -> None:
+    """Of so many instants only some are kept in the index; what they stand for is not due when they are."""
+    write_csv(tmp_path / "a.csv", [(n, n) for n in range(3 * MOST)])
+    paced = bound(tmp_path / "a.csv", tmp_path / "kept", speed=1000.0)
+    clock = Clock(paced, now())
+    while clock.at.through != END:
+        clock.look(0.0173)  # `read_step` asserts it
+    assert len(clock.got) == 3 * MOST
 
 
 def append(path: Path, text: str) -> None:

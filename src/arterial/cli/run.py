@@ -86,7 +86,10 @@ def run(
         False, "--shed/--no-shed", help="Leave tuples out when there is more work than time, those of least utility."
     ),
     overflow: bool = typer.Option(
-        False, "--overflow", help="With --shed: keep what is left out, and settle it when the load has fallen."
+        False,
+        "--overflow",
+        help="With --shed: lose nothing. What is left out is kept, and settled when the load has fallen; before "
+        "windows and joins tuples wait in a queue instead, and their answers come late, in the outputs themselves.",
     ),
     headroom: float = typer.Option(
         0.8, "--headroom", help="The share of the machine that may be used in steady state, from 0 to 1."

@@ -1,6 +1,7 @@
 """Where tuples may be left out of a running network (Aurora §4.4): what the boxes behind an arc say about it.
 
-And where what was left out can be *settled*: run later by itself, so that its answers are those that were missing.
+And where what was left out can be *settled*: run later by itself, so that its answers are those that were missing; and
+where tuples may wait.
 """
 
 from __future__ import annotations
@@ -55,6 +56,27 @@ def why_not_settled(network: NetworkValue, arc: Arc) -> str | None:
     for box in boxes_behind(network, arc):
         if not (box.stateless or box.independent):
             return f"box {box.name!r} ({box.kind}) does not take each tuple by itself"
+    return None
+
+
+def why_not_held(network: NetworkValue, arc: Arc) -> str | None:
+    """Why tuples may not wait on an arc, or None if they may.
+
+    Boxes that are inseparable get their trains for the same span of time. So another way from one of them to another
+    may not be late either.
+    """
+    if arc in network.inseparable:
+        return f"boxes {arc.begin.box!r} and {arc.end.box!r} are inseparable"
+    tied, ways = {arc.begin.box}, [arc.begin.box]
+    while ways:
+        here = ways.pop()
+        for other in network.inseparable:
+            ends = {other.begin.box, other.end.box}
+            if here in ends:
+                ways += ends - tied
+                tied |= ends
+    if arc.end.box in tied:
+        return f"boxes {arc.begin.box!r} and {arc.end.box!r} belong to the same inseparable boxes"
     return None
 
 

@@ -7,23 +7,27 @@ was seen so far: a burst is known only after a step, and that step must not be t
 
 Two policies give priorities. By state: how much utility is lost if this output waits for one more step. By feedback:
 outputs that do badly rise, those in their good zone sink.
+
+Branches that overflow, since the shedder found too much to do, come last: of their queues goes on what fits into the
+headroom beside everything else (`work_off`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from arterial.boxes.ends.output import Output
 from arterial.figures.steering import Steering
 from arterial.figures.step import StepFigures
 from arterial.figures.window import Window
-from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.network import NetworkValue
 from arterial.network.qos import good_zone
+from arterial.service.branches import Branch, branches_held, branches_of, late_by
 from arterial.service.load import Load, arrival_rate, measure, recent
-from arterial.service.shedding.points import reached_from
+from arterial.service.shares import in_force
+from arterial.service.shedding.overload import allowed
 from arterial.service.turn import Turn
 from arterial.service.utility import outputs_of, worth_of_delay
 
@@ -38,17 +42,14 @@ RECENT = 0.5
 BURST = 4.0
 """So many times the arrivals that were seen may come within a step."""
 
+LEAST = 0.02
+"""Of what comes to a branch that overflows, so much goes on in any case, so that its costs go on being measured."""
+
+SHORTEST = 0.02
+"""Seconds: a queue is worked off in steps that may be so long at least."""
+
 RISE, SINK, MOST = 1.0, 0.25, 3.0
 """By how much feedback changes a priority in a step, and how high it gets."""
-
-
-@dataclass(frozen=True)
-class Branch:
-    """What leads to one output alone."""
-
-    output: Output
-    arc: Arc
-    boxes: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -56,25 +57,6 @@ class Memory:
     """What feedback remembers."""
 
     priorities: Mapping[str, float] = field(default_factory=dict)
-
-
-def branches_of(network: NetworkValue, holdable: frozenset[str] | None = None) -> tuple[Branch, ...]:
-    """The branch of each output that has one: it begins with the first arc that can be held and leads there alone."""
-    reached = reached_from(network)
-    into = {arc.end: arc for arc in network.arcs}
-    found: dict[str, Arc] = {}
-    for box in network.order:
-        if len(box.inputs) != 1:  # what meets another stream must not wait for itself
-            continue
-        arc = into[Port(box.name, box.inputs[0])]
-        can = arc not in network.inseparable and (holdable is None or str(arc) in holdable)
-        if can and len(reached[arc]) == 1:
-            (name,) = reached[arc]
-            found.setdefault(name, arc)
-    outputs = {output.name: output for output in outputs_of(network)}
-    return tuple(
-        Branch(outputs[name], arc, frozenset(_behind(network, arc))) for name, arc in found.items() if name in outputs
-    )
 
 
 def hold(
@@ -85,45 +67,91 @@ def hold(
     cores: int,
     policy: Policy = "state",
     holdable: frozenset[str] | None = None,
+    overflows: Collection[str] = (),
 ) -> tuple[Steering, Memory]:
-    """Which branches wait in the next step, and how much of their queues goes on."""
+    """Which branches wait in the next step, and how much of their queues goes on; but for the arcs that overflow."""
     lately = recent(window, RECENT)
     load = measure(window, network, cores, {name: arrival_rate(lately, name) for name in network.source_names})
-    branches = branches_of(network, holdable)
+    apart = late_by(network, overflows)
+    alone = [branch for branch in branches_of(network, holdable) if len(branch.outputs) == 1]
+    branches = [branch for branch in alone if branch.outputs[0].name not in apart]
     limits = [good_zone(output.delay) for output in outputs_of(network)]
     limit = min([one for one in limits if one > 2.2 * (load.fixed if load else 0)], default=math.inf)
     if load is None or not branches or not math.isfinite(limit):
         return replace(steering, hold={}), memory
     memory = _fed_back(window, memory, branches)
-    work = load.work_by_box(load.kept)
+    work = load.work_by_box({**load.kept, **dict.fromkeys(overflows, 0.0)})
     seconds = _seconds_of_arrivals(lately, load, steering)
     room = SAFE * limit / 2 - load.fixed
-    apart = {name for branch in branches for name in branch.boxes}
-    room -= load.stretch * seconds * sum(cost for name, cost in work.items() if name not in apart)
+    theirs = {name for branch in branches for name in branch.boxes}
+    room -= load.stretch * seconds * sum(cost for name, cost in work.items() if name not in theirs)
     held = window.steps[-1].held
     takes: dict[str, int] = {}
     for branch in sorted(branches, key=lambda one: _priority(one, window, load, memory, policy), reverse=True):
-        arc = str(branch.arc)
         cost = load.stretch * sum(work[name] for name in branch.boxes)
-        rate = load.rates.get(branch.arc.begin, 0.0)
-        queue = held.get(arc, 0)
+        rate = _rate(branch, load)
+        queue = sum(held.get(arc, 0) for arc in branch.names)
         wanted = rate * seconds + queue
         per_tuple = cost / rate if rate else 0.0
         fits = room / per_tuple if per_tuple else math.inf
-        most = rate * seconds * BURST + queue if good_zone(branch.output.delay) > limit else wanted
+        most = rate * seconds * BURST + queue if good_zone(branch.outputs[0].delay) > limit else wanted
         if fits < most:
-            takes[arc] = max(0, int(fits))
+            takes |= _shared_out(branch, max(0.0, fits), load, seconds, held)
         room -= min(wanted, max(0.0, fits)) * per_tuple
     return replace(steering, hold=takes), memory
 
 
+def work_off(
+    window: Window,
+    network: NetworkValue,
+    steering: Steering,
+    cores: int,
+    headroom: float = 0.8,
+    *,
+    others: bool = False,
+) -> Steering:
+    """How much of each queue of what overflows, which `hold` names, goes on: what the headroom leaves in a step beside
+    all other work; next to nothing while `others` wait. The weightiest branch for its work goes first."""
+    lately = recent(window, RECENT)
+    now = measure(window, network, cores, {name: arrival_rate(lately, name) for name in network.source_names})
+    load = measure(window, network, cores)
+    if load is None or now is None:
+        return steering
+    kept = in_force(window, network, steering.shed, held=steering.hold)
+    seconds = _seconds_of_arrivals(lately, now, steering)
+    share = allowed(load, headroom)
+    step = max(window.steps[-1].seconds, load.fixed / max(0.05, 1 - share), SHORTEST)
+    limits = [SAFE * good_zone(output.delay) / 2 - load.fixed for output in outputs_of(network)]
+    room = min([share * step, *(limit for limit in limits if limit > 0)]) - load.stretch * seconds * now.work(kept)
+    held = window.steps[-1].held
+    takes: dict[str, int] = {}
+    work = {branch: _work_of(branch, load, kept) for branch in branches_held(network, steering.hold)}
+    for branch in sorted(work, key=lambda one: sum(o.weight for o in one.outputs) / (work[one] or 1e-9), reverse=True):
+        rate = _rate(branch, load)
+        if not rate or not work[branch]:
+            continue  # nothing came lately: as before
+        per_tuple = load.stretch * work[branch] / rate
+        fits = 0.0 if others else max(0.0, room / per_tuple)
+        some = _shared_out(branch, fits, now, seconds, held)
+        takes |= {
+            arc: max(1, math.ceil(LEAST * _comes(arc, branch, now) * seconds), take) for arc, take in some.items()
+        }
+        wanted = _rate(branch, now) * seconds + sum(held.get(arc, 0) for arc in branch.names)
+        room -= min(wanted, fits) * per_tuple
+    return replace(steering, hold={**steering.hold, **takes})
+
+
 @dataclass
 class Holder:
-    """A controller of a run: calls `hold` and keeps its memory."""
+    """A controller of a run: calls `hold` and keeps its memory; with `overflow`, also `work_off`."""
 
     cores: int
-    policy: Policy = "state"
+    policy: Policy | None = "state"
+    """None: nothing waits but what overflows."""
     holdable: frozenset[str] | None = None
+    overflow: bool = False
+    """Whether the shedder, which decides before, says in `hold` what overflows."""
+    headroom: float = 0.8
     memory: Memory = field(default_factory=Memory)
     turn: Turn = field(default_factory=Turn)
 
@@ -131,13 +159,46 @@ class Holder:
         """The record for the next step."""
         if not self.turn.comes(window):
             return steering
-        steering, self.memory = hold(window, network, steering, self.memory, self.cores, self.policy, self.holdable)
-        return steering
+        apart = steering.hold if self.overflow else {}
+        waits: dict[str, int] = {}
+        if self.policy is not None:
+            decided, self.memory = hold(
+                window, network, steering, self.memory, self.cores, self.policy, self.holdable, apart
+            )
+            waits = dict(decided.hold)
+        if apart:
+            alone = replace(steering, hold=apart)
+            apart = work_off(window, network, alone, self.cores, self.headroom, others=bool(waits)).hold
+        return replace(steering, hold={**waits, **apart})
+
+
+def _rate(branch: Branch, load: Load) -> float:
+    """Tuples a second that come to the arcs of a branch."""
+    return sum(load.rates.get(arc.begin, 0.0) for arc in branch.arcs)
+
+
+def _comes(name: str, branch: Branch, load: Load) -> float:
+    return next(load.rates.get(arc.begin, 0.0) for arc in branch.arcs if str(arc) == name)
+
+
+def _work_of(branch: Branch, load: Load, kept: Mapping[str, float]) -> float:
+    """Seconds of a core a second that a branch needs, beside what arcs let through otherwise."""
+    return load.work({**kept, **dict.fromkeys(branch.names, 1.0)}) - load.work(
+        {**kept, **dict.fromkeys(branch.names, 0.0)}
+    )
+
+
+def _shared_out(branch: Branch, fits: float, load: Load, seconds: float, held: Mapping[str, int]) -> dict[str, int]:
+    """So many tuples of a branch by its arcs, as what waits there and comes next: so all sides advance together."""
+    wanted = {str(arc): load.rates.get(arc.begin, 0.0) * seconds + held.get(str(arc), 0) for arc in branch.arcs}
+    whole = sum(wanted.values())
+    return {arc: int(fits * part / whole) if whole else int(fits) for arc, part in wanted.items()}
 
 
 def _priority(branch: Branch, window: Window, load: Load, memory: Memory, policy: Policy) -> tuple[float, float]:
     """The greater, the sooner; among equals the tighter limit."""
-    output, delay = branch.output, branch.output.delay
+    output = branch.outputs[0]
+    delay = output.delay
     tighter = -good_zone(delay)
     if policy == "feedback":
         return memory.priorities.get(output.name, 0.0), tighter
@@ -153,20 +214,20 @@ def _age(branch: Branch, window: Window) -> float:
     last = window.steps[-1]
     since = 0.0
     for step in reversed(window.steps):
-        figures = step.outputs.get(branch.output.name)
+        figures = step.outputs.get(branch.outputs[0].name)
         if figures is not None and figures.tuples:
             return figures.delay + since
-        if step.held.get(str(branch.arc), 0):
+        if any(step.held.get(arc, 0) for arc in branch.names):
             since = last.born + last.seconds - step.born
     return since
 
 
-def _fed_back(window: Window, memory: Memory, branches: tuple[Branch, ...]) -> Memory:
+def _fed_back(window: Window, memory: Memory, branches: Sequence[Branch]) -> Memory:
     priorities = {}
     for branch in branches:
-        name = branch.output.name
+        name = branch.outputs[0].name
         before = memory.priorities.get(name, 0.0)
-        badly = _age(branch, window) > SAFE * good_zone(branch.output.delay)
+        badly = _age(branch, window) > SAFE * good_zone(branch.outputs[0].delay)
         priorities[name] = min(MOST, before + RISE) if badly else max(0.0, before - SINK)
     return Memory(priorities)
 
@@ -181,14 +242,3 @@ def _seconds_of_arrivals(steps: list[StepFigures], load: Load, steering: Steerin
     if steering.admit:
         tuples = min(tuples, sum(steering.admit.values()))
     return tuples / rate if rate else 0.0
-
-
-def _behind(network: NetworkValue, arc: Arc) -> set[str]:
-    found: set[str] = set()
-    ends = [arc.end]
-    while ends:
-        end = ends.pop()
-        if end.box not in found:
-            found.add(end.box)
-            ends += network.behind(network.box(end.box))
-    return found

@@ -155,6 +155,7 @@ def measure(
             base[Port(box.name, name)] = left / share if share else 0.0
     arriving = {name: arrival_rate(window.steps, name) for name in sources} if rates_of is None else rates_of
     rates: dict[Port, float] = {}
+    waits = {arc for step in window.steps for arc in step.held}
     usual = without_odd_steps(window)
     cost = {}
     for box in network.order:
@@ -163,7 +164,11 @@ def measure(
         tuples = entered or left
         cost[box.name] = cost_in(usual, box.name) or cost_in(window, box.name) if tuples else 0.0
         arrivals = network.arrivals(box)
-        before = sum(base[begin] for begin in arrivals.values())
+        before = 0.0  # what came of the inputs' streams, but for tuples that wait in a queue
+        for name, begin in arrivals.items():
+            end = Port(box.name, name)
+            waited = str(Arc(begin, end)) in waits and shares[end]
+            before += counted[box.name].tuples_in.get(name, 0) / shares[end] if waited else base[begin]
         comes = sum(rates[begin] for begin in arrivals.values())
         for port in (Port(box.name, out) for out in box.outputs):
             if arrivals:

@@ -85,13 +85,17 @@ def schedule(
     cores: int,
     most: int,
     before: Mapping[str, Drop] | None = None,
+    *,
+    overflow: bool = False,
 ) -> Steering:
     """The record with how much of each source the next step takes at most; `most` is the run's own limit of a train,
-    `before` are the drops that were in force in the last step, if they have changed."""
+    `before` are the drops that were in force in the last step, if they have changed. With `overflow`, what is held need
+    not be done in the step."""
     load = measure(window, network, cores)
     if load is None:
         return steering
-    kept = in_force(window, network, steering.shed, before) if steering.shed else None
+    held = steering.hold if overflow else ()
+    kept = in_force(window, network, steering.shed, before, held) if steering.shed or held else None
     length = min(train_length(load, window, kept), most / _read(load, kept or {}))
     comes = {name: arrival_rate(window.steps, name) for name in network.source_names}
     whole = sum(comes.values())
@@ -115,6 +119,7 @@ class Scheduler:
 
     cores: int
     most: int = 500_000
+    overflow: bool = False
     turn: Turn = field(default_factory=Turn)
     shed: Mapping[str, Drop] = field(default_factory=dict)
     """What was left out when it decided last."""
@@ -124,7 +129,7 @@ class Scheduler:
         if not self.turn.comes(window):
             return steering
         before, self.shed = self.shed, steering.shed
-        return schedule(window, network, steering, self.cores, self.most, before)
+        return schedule(window, network, steering, self.cores, self.most, before, overflow=self.overflow)
 
 
 def says_what_waits(window: Window, source: str) -> bool:

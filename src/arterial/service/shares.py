@@ -8,7 +8,7 @@ same groups, so an arc that lies before several of them counts once.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -35,16 +35,22 @@ def kept_of(window: Window, network: NetworkValue) -> dict[str, float]:
 
 
 def in_force(
-    window: Window, network: NetworkValue, shed: Mapping[str, Drop], before: Mapping[str, Drop] | None = None
+    window: Window,
+    network: NetworkValue,
+    shed: Mapping[str, Drop],
+    before: Mapping[str, Drop] | None = None,
+    held: Collection[str] = (),
 ) -> dict[str, float]:
     """The share that each arc lets through by the drops in force; by predicate and by group, as the last step counted
-    it. `before` are the drops of that step, if these are new: groups then go by the share that was asked for."""
+    it. `before` are the drops of that step, if these are new: groups then go by the share that was asked for. What is
+    `held` lets nothing through that must be done now."""
     measured = kept_of(Window(math.inf, list(window.steps)[-1:]), network)
     known = shed if before is None else before
-    return {
+    shares = {
         arc: measured.get(arc, 1.0) if drop.keep or (drop.by and known.get(arc) == drop) else 1 - drop.share
         for arc, drop in shed.items()
     }
+    return {**shares, **dict.fromkeys(held, 0.0)}
 
 
 def shares_of(network: NetworkValue, kept: Mapping[str, float], rates: Mapping[Port, float]) -> dict[Port, float]:

@@ -45,6 +45,8 @@ def network() -> NetworkValue:
         (Settings(schedule="trains"), ["Scheduler"]),
         (Settings(schedule="state", shed=True), ["Shedder", "Scheduler", "Holder"]),
         (Settings(schedule="feedback"), ["Scheduler", "Holder"]),
+        (Settings(schedule="trains", shed=True, overflow=True), ["Shedder", "Scheduler", "Holder"]),
+        (Settings(shed=True, overflow=True), ["Shedder", "Holder"]),
     ],
 )
 def test_who_decides(settings: Settings, names: list[str]) -> None:

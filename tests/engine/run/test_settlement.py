@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
+from typing import ClassVar
 
 import polars as pl
 import pytest
@@ -19,9 +21,11 @@ from arterial.cli.main import app
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.host.failures import SET_ASIDE
+from arterial.engine.plan.compile import compile_network
 from arterial.engine.plan.settlement import settling_network
 from arterial.engine.run.checkpoint.folder import FOLDER
 from arterial.engine.run.control import settlement
+from arterial.engine.run.control.controllers import controllers_for
 from arterial.engine.run.control.settlement import Settlement, count_overflow, overflow_of
 from arterial.engine.run.local import LocalRun
 from arterial.engine.run.settings import Settings
@@ -191,12 +195,33 @@ def test_only_what_can_be_settled_is_shed_with_overflow(tmp_path: Path) -> None:
         Settings(overflow=True)
 
 
-def test_overflow_is_refused_where_nothing_could_be_settled(tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Whole(art.Box):
+    """Looks at tuples one by one, and needs all of them."""
+
+    kind: ClassVar[str] = "test_settlement.whole"
+    stateless: ClassVar[bool] = True
+
+    def streams(self, inputs: Mapping[str, art.Stream]) -> Mapping[str, art.Stream]:
+        return {"out": inputs["in"]}
+
+    def process(self, trains: Mapping[str, Train], state: art.State) -> Mapping[str, Train]:
+        return {"out": trains["in"]}
+
+
+def test_overflow_is_refused_where_nothing_could_be_left_out_or_held(tmp_path: Path) -> None:
+    net = art.Network("whole")
+    net.source("s", {"time": int, "k": int, "x": int}).box(Whole("w")).output("o")
+    settings = Settings(shed=True, overflow=True)
+    said = (
+        r"with overflow no work could be put off. On the arc s.out → w.in nothing can be left out .*is needed whole.*, "
+        r"and nothing can wait \(box 'w' runs where the source is read"
+    )
+    with pytest.raises(RunError, match=said):
+        LocalRun(net.value, {"s": _source()}, {}, tmp_path, settings)
     net = art.Network("windows")
     net.source("s", {"time": int, "k": int, "x": int}).tumble("t", every=5, n="count(*)").output("o")
-    settings = Settings(shed=True, overflow=True)
-    with pytest.raises(RunError, match=r"not be settled later: box 't' \(tumble\) does not take .* by itself\. Shed"):
-        LocalRun(net.value, {"s": _source()}, {}, tmp_path, settings)
+    assert controllers_for(settings, compile_network(net.value, 2)), "what waits before the window is answered later"
 
 
 def test_a_tuple_that_a_box_fails_on_is_set_aside(tmp_path: Path) -> None:

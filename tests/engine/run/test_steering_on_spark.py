@@ -113,6 +113,55 @@ def test_a_kill_while_shedding_and_a_tap(tmp_path: Path) -> None:
     assert 0.3 < left_out / sum(sum(s.boxes["by_k"].tuples_out.values()) for s in steps if s.shed) < 0.7
 
 
+OVERFLOWS = """
+import arterial as art
+
+net = art.Network("overflows")
+left = net.source("left", {"time": int, "k": int, "x": int})
+right = net.source("right", {"time": int, "k": int, "x": int})
+left.output("raw")
+pairs = left.group_by("k").join("pairs", right.group_by("k"), on="left.x = right.x", within=1)
+pairs.group_by().tumble("t", every=10, n="count(*)").output("o")
+"""
+SIDES = "by_k.out → pairs.left", "by_k_2.out → pairs.right"
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_kills_while_a_join_overflows(tmp_path: Path) -> None:
+    """The queues of both its sides are in the committed state: after two kills every pair is counted once."""
+    _write(tmp_path)
+    (tmp_path / "net.py").write_text(OVERFLOWS)
+    files = [part for name in ("left", "right") for part in ("--source", f"{name}={tmp_path / 'in.csv'}")]
+    command = [*_command(tmp_path)[:5], *files, "--out", str(tmp_path / "out"), "--shards", "2", "--train-size", "200"]
+    checkpoint = tmp_path / "out" / "checkpoint"
+    waited = 0
+    for step in (8, 12, None):
+        with (tmp_path / "said").open("ab") as said:
+            started = subprocess.Popen(
+                [*command, "--shed", "--overflow"], stdout=said, stderr=said, start_new_session=True
+            )
+        if step is None:
+            assert started.wait(300) == 0, (tmp_path / "said").read_text()
+            break
+        _until_step(checkpoint, 1, started)
+        control.hold(checkpoint / FOLDER, SIDES[0], 5)
+        control.hold(checkpoint / FOLDER, SIDES[1], 3)
+        _until_step(checkpoint, step, started)
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+        waited = max(
+            waited, *((read_status(checkpoint) or pytest.fail("no status")).window["held"][side] for side in SIDES)
+        )
+    assert waited > 400
+    assert sorted(pl.read_parquet(tmp_path / "out" / "raw" / "*.parquet")["x"]) == list(range(ROWS))
+    counts = pl.read_parquet(tmp_path / "out" / "o" / "*.parquet").sort("joined")
+    assert counts["n"].to_list() == [100] * (ROWS // 100)
+    steps = list(read_steps(checkpoint))
+    assert [figures.step for figures in steps] == list(range(1, len(steps) + 1))
+    assert not steps[-1].held
+
+
 def test_spark_sheds_and_holds_as_this_process_does(spark: SparkSession, tmp_path: Path) -> None:
     net = art.Network("steered")
     fast = net.source("s", {"time": int, "k": int, "x": int}).filter("f", "x >= 0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from arterial import Settings, State
 from arterial.connectors.pace import Pace
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.run.local import run_locally
+from arterial.engine.steering.arcs import arcs_of
 from arterial.figures.steering import Drop, Steering
 from arterial.figures.steps_file import read_steps
 from arterial.figures.window import Window
@@ -25,8 +26,10 @@ from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.formats.line_writer import event_lines
 from arterial.linearroad.semantics.profiles import PROFILES
 from arterial.network.keys.left_out import LeftOut
-from arterial.network.network import Port
+from arterial.network.network import NetworkValue, Port
 from arterial.network.train import END, Train
+from arterial.service.branches import branches_of
+from arterial.service.holding import Holder
 from arterial.service.load import Load
 from arterial.service.scheduling import Scheduler
 from arterial.service.shedding.greedy import Choices
@@ -162,6 +165,85 @@ def test_the_answers_about_other_roads_are_exactly_right(name: str) -> None:
     stays = LeftOut(drop.by, drop.share, drop.seed).stays(whole)
     assert 0 < stays.sum() < whole.height
     assert thinned.equals(whole.filter(pl.Series(stays)))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["spec", "walmart"])
+def test_holding_a_branch_changes_no_answer(name: str) -> None:
+    events = several(pl.DataFrame(pl.from_arrow(generate(5).table())), 2)
+    network = linear_road_network(PROFILES[name], History())
+    plain, most = held_at_random(network, events, ())
+    assert not most
+    for branch in branches_of(network, HOLDABLE[name]):
+        answers, most = held_at_random(network, events, branch.names)
+        assert most > 0 or branch.outputs[0].name == "alerts", branch
+        for output, frame in answers.items():
+            assert frame.sort(frame.columns).equals(plain[output].sort(frame.columns)), (branch.names, output)
+
+
+def held_at_random(
+    network: NetworkValue, events: pl.DataFrame, arcs: Sequence[str]
+) -> tuple[dict[str, pl.DataFrame], int]:
+    """The answers while arcs are held, with a take at random; and how many tuples waited at most."""
+    host = InProcess(network, shards=2, ordered_sources=("requests",), split_sources=("reports",))
+    reports = events.filter(pl.col("type") == 0).select(REPORT_SCHEMA.names)
+    requests = events.filter(pl.col("type") != 0).select(REQUEST_SCHEMA.names)
+    chance, answers, waited = np.random.default_rng(1), dict[str, list[pl.DataFrame]](), [0]
+
+    def step(begin: int, until: int, through: int, hold: Mapping[str, int]) -> int:
+        during = pl.col("time").is_between(begin, until, closed="left")
+        frames = {"reports": reports.filter(during), "requests": requests.filter(during)}
+        trains = {source: Train(frame, through) for source, frame in frames.items()}
+        for output, train in host.step(trains, Steering(hold=hold)).items():
+            answers.setdefault(output, []).append(train.tuples)
+        return sum(number for passed in host.passed for number in passed.held.values())
+
+    end = int(events["time"].to_list()[-1]) + 1
+    for begin in range(0, end, 60):
+        until = min(end, begin + 60)
+        takes = {arc: int(take) for arc, take in zip(arcs, chance.choice([0, 0, 9], len(arcs)), strict=True)}
+        waited.append(step(begin, until, until - 1, takes))
+    while step(end, end, end - 1, dict.fromkeys(arcs, 50)):
+        pass
+    step(end, end, END, {})
+    return {output: pl.concat(frames) for output, frames in answers.items()}, max(waited)
+
+
+def holdable_of(network: NetworkValue) -> frozenset[str]:
+    host = InProcess(network, shards=2, ordered_sources=("requests",), split_sources=("reports",))
+    return frozenset(name for name, arc in arcs_of(host.plan).items() if arc.no_hold is None)
+
+
+HOLDABLE = {name: holdable_of(linear_road_network(PROFILES[name], History())) for name in ("spec", "walmart")}
+
+
+def test_what_shares_its_rows_is_held_together() -> None:
+    """Tolls gets accidents and reports of the same span of time, so nothing on the way to accidents may wait alone."""
+    assert "by_xway_dir.out → trips.in" in HOLDABLE["spec"]
+    assert "trips.out → stopped_vehicles.in" not in HOLDABLE["spec"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("times", [1.2, 1.5, 2])
+def test_with_overflow_requests_are_settled_and_roads_wait(times: float) -> None:
+    """Reading cannot be put off. What can: requests about the past, which are settled, and all that follows from
+    reports, in the queue before the roads. Nothing else is left out, and every answer comes."""
+    simulated = overloaded(times, end=25)
+    simulated.controllers = [
+        Shedder(CORES, HEADROOM, overflow=True, holdable=HOLDABLE["spec"]),
+        Scheduler(CORES, 32_000_000, overflow=True),
+        Holder(CORES, None, HOLDABLE["spec"], overflow=True, headroom=HEADROOM),
+    ]
+    simulated.run(120)
+    for record in simulated.records:
+        assert all(drop.overflow and "requests.out" in arc for arc, drop in record.shed.items())
+    assert {arc for record in simulated.records for arc in record.hold} >= {"reports.out → by_xway_dir.in"}
+    about_roads = {"notices", "alerts", "balances"}
+    assert not [s.born for s in simulated.steps if set(late(NETWORK, s)) - about_roads and not 10 <= s.born < 20]
+    assert simulated.held == 0
+    assert not simulated.steering.hold
+    read = sum(step.sources["reports"].tuples for step in simulated.steps)
+    assert sum(step.outputs["notices"].tuples for step in simulated.steps) == pytest.approx(0.45 * read, rel=0.01)
 
 
 def several(events: pl.DataFrame, count: int) -> pl.DataFrame:

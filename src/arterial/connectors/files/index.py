@@ -15,12 +15,17 @@ MOST = 4096
 
 @dataclass
 class Index:
-    """The first row of each kept instant, and its time; both go up. What was passed is forgotten."""
+    """The first row of each kept instant, and its time; both go up. What was passed is forgotten.
+
+    Where not all are kept, an instant stands for those up to the next one.
+    """
 
     rows: int = 0
     """How many rows there are in all."""
     begins: Array = field(default_factory=lambda: np.empty(0, np.int64))
     times: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    ends: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    """The time of the last row before the next kept instant."""
     last: int = BEGIN
     """The time of the last row."""
 
@@ -34,6 +39,9 @@ class Index:
             starts = starts[np.unique(np.searchsorted(starts, wanted))]
         self.begins = np.concatenate([self.begins, starts + self.rows])
         self.times = np.concatenate([self.times, times[starts].astype(np.int64)])
+        if len(starts):
+            ends = times[np.append(starts[1:], len(times)) - 1]
+            self.ends = np.concatenate([self.ends, ends.astype(np.int64)])
         self.rows += len(times)
         self.last = int(times[-1])
 
@@ -50,10 +58,10 @@ class Index:
         return len(self.begins) if row >= self.rows else int(np.searchsorted(self.begins, row, side="right")) - 1
 
     def instants_through(self, time: int) -> int:
-        """How many instants are not later than a time."""
-        return int(np.searchsorted(self.times, time, side="right"))
+        """How many instants are not later than a time, nor are those that they stand for."""
+        return int(np.searchsorted(self.ends, time, side="right"))
 
     def forget(self, row: int) -> None:
         """Let go of the instants before a row."""
         passed = self.instant(row)
-        self.begins, self.times = self.begins[passed:], self.times[passed:]
+        self.begins, self.times, self.ends = self.begins[passed:], self.times[passed:], self.ends[passed:]

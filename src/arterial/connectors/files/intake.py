@@ -203,7 +203,7 @@ class Intake:
         self.saved += 1
         try:
             self._save_held(self.folder / f"held-{self.saved}.parquet")
-            index = np.stack([self.index.begins, self.index.times])
+            index = np.stack([self.index.begins, self.index.times, self.index.ends])
             put_in_place(self.folder / f"index-{self.saved}.npy", lambda file: np.save(file, index))
             put_in_place(self.folder / NAME, json.dumps(self._describe()))
         except OSError as fault:
@@ -409,7 +409,7 @@ def load_intake(folder: Path, request: Request, follow: Follow | None) -> Intake
         intake._rejects = Rejects(folder / "rejects.jsonl", SEVERAL_FILES, resume_at=kept["reject_bytes"])
     try:
         saved = np.load(readable(folder / f"index-{intake.saved}.npy"))
-        intake.index = Index(kept["rows"], saved[0], saved[1], kept["last"])
+        intake.index = Index(kept["rows"], saved[0], saved[1], saved[-1], kept["last"])
         path = folder / f"held-{intake.saved}.parquet"
         held = pl.read_parquet(readable(path)) if path.exists() else None
     except (OSError, ValueError, pl.exceptions.PolarsError) as fault:

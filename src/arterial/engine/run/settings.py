@@ -41,7 +41,8 @@ class Settings:
     shed: bool = False
     """Whether tuples are left out when there is more work than time."""
     overflow: bool = False
-    """Whether what is shed is kept, and settled when the load has fallen; only arcs where that can be are then shed."""
+    """Whether every answer still comes, later: what is shed is kept, and settled when the load has fallen; where that
+    cannot be (before windows and joins), branches are held, and their queues are worked off within the headroom."""
     headroom: float = 0.8
     """H: the share of the machine that may be used in steady state (Aurora §4.1)."""
     watch: Watch = NOTHING

@@ -56,16 +56,14 @@ class ArcTraits:
 def arcs_of(plan: Plan) -> dict[str, ArcTraits]:
     """All arcs of a plan's network, by name."""
     from arterial.engine.plan.plan import HEAD
-    from arterial.network.thinned import groups_to_leave_out, why_not_settled, why_not_thinned
+    from arterial.network.thinned import groups_to_leave_out, why_not_held, why_not_settled, why_not_thinned
 
     network = plan.network
     facts = {}
     for arc in network.arcs:
         stream = network.streams[arc.begin]
-        no_hold = None
-        if arc in network.inseparable:
-            no_hold = f"boxes {arc.begin.box!r} and {arc.end.box!r} are inseparable"
-        elif plan.level_of(arc.end.box) == HEAD:
+        no_hold = why_not_held(network, arc)
+        if no_hold is None and plan.level_of(arc.end.box) == HEAD:
             no_hold = f"box {arc.end.box!r} runs where the source is read, and nothing can wait there"
         columns = {column.name: str(column.type) for column in stream.schema}
         no_shed, no_overflow = why_not_thinned(network, arc), why_not_settled(network, arc)

@@ -1,26 +1,34 @@
 """The greedy choice of what to leave out (Aurora §4.5): always where a second of a core costs the least utility.
 
 The paper walks along the graph with the smallest slope. Here slopes are divided by the work that is saved, which is
-never worse, and drops above split points compete with those below them.
+never worse, and drops above split points compete with those below them. With overflow, so do branches that can be held:
+that saves all of their work, and their outputs are late.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from arterial.boxes.ends.output import Output
 from arterial.figures.steering import Drop
+from arterial.network.thinned import why_not_settled
+from arterial.service.branches import branches_of
 from arterial.service.load import Load
 from arterial.service.shedding.curve import Curve
 from arterial.service.shedding.points import Point, drop_points
 from arterial.service.shedding.upstream import value_point
-from arterial.service.utility import outputs_of, passed_through, total
+from arterial.service.utility import outputs_of, passed_through, total, worth_of_delay
 from arterial.service.values import Histogram
 
 STEP = 0.02
 MOST = 0.98
 """Some tuples always pass, so that costs and values go on being measured."""
+
+LATE = 0.1
+"""What an output can still lose, as a share, if it is late already: its queue must be worked off before it is in time
+again. So a branch that is held stays so, rather than another one."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +42,19 @@ class Plan:
         """The share that each arc lets through."""
         kept: dict[str, float] = {}
         for point, out in self.out.items():
-            kept[point.name] = kept.get(point.name, 1.0) * (1 - out)
+            for arc in point.held or (point.arc,):
+                kept[str(arc)] = kept.get(str(arc), 1.0) * (1 - out)
         return kept
 
     @property
     def by_chance(self) -> dict[str, float]:
-        """The share that each arc lets through, but for what goes by value."""
-        return {point.name: 1 - out for point, out in self.out.items() if point.by_value is None}
+        """The share that each arc lets through, but for what goes by value, and what waits."""
+        return {p.name: 1 - out for p, out in self.out.items() if p.by_value is None and not p.held}
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The arcs that are held."""
+        return frozenset(str(arc) for point, out in self.out.items() if out for arc in point.held)
 
 
 @dataclass(frozen=True)
@@ -51,6 +65,8 @@ class Choices:
     points: tuple[Point, ...]
     curves: Mapping[str, Curve] = field(default_factory=dict)
     """The value curves of the outputs that have one."""
+    late: frozenset[str] = frozenset()
+    """The outputs that are late already, since tuples of theirs wait."""
 
     @classmethod
     def of(cls, load: Load, histograms: Mapping[str, Histogram] | None = None, *, settled: bool = False) -> Choices:
@@ -65,6 +81,16 @@ class Choices:
                 curves[output.name] = Curve.of(output.value, counts)
         return cls(load, tuple(points), curves)
 
+    def or_held(self, holdable: Collection[str] | None, late: frozenset[str]) -> Choices:
+        """The same, and the branches that can be held where what is left out could not be settled."""
+        network = self.load.network
+        branches = tuple(
+            Point(branch.arcs[0], frozenset(output.name for output in branch.outputs), held=branch.arcs)
+            for branch in branches_of(network, holdable)
+            if any(why_not_settled(network, arc) for arc in branch.arcs)
+        )
+        return replace(self, points=self.points + branches, late=late)
+
     def utility(self, plan: Plan) -> float:
         """The total utility that a plan leaves, all tuples being in time."""
         shares = self.load.delivered(plan.by_chance)
@@ -76,6 +102,8 @@ class Choices:
 
     def next(self, point: Point, out: float) -> float:
         """The next share that can be left out at a point."""
+        if point.held:
+            return 1.0
         if point.by_value is None:
             return min(out + STEP, MOST)
         (output,) = point.outputs
@@ -83,6 +111,8 @@ class Choices:
 
     def most(self, point: Point) -> float:
         """The greatest share that can be left out at a point."""
+        if point.held:
+            return 1.0
         if point.by_value is None:
             return MOST
         out = 0.0
@@ -96,7 +126,7 @@ class Choices:
         keep: dict[str, str] = {}
         by = {point.name: point.by for point in plan.out if point.by}
         for point, out in plan.out.items():
-            if out <= 1e-9:
+            if out <= 1e-9 or point.held:
                 continue
             if point.by_value is None:
                 share[point.name] = round(out, 4)
@@ -109,10 +139,16 @@ class Choices:
         }
 
     def _of(self, output: Output, share: float, plan: Plan) -> float:
+        waits = passed_through(output.share, worth_of_delay(output.delay, math.inf))
         for point, out in plan.out.items():
-            if point.by_value is not None and output.name in point.outputs:
+            if output.name not in point.outputs:
+                continue
+            if point.held and out:
+                return waits
+            if point.by_value is not None:
                 share *= self.curves[output.name].worth_left(out)
-        return passed_through(output.share, share)
+        worth = passed_through(output.share, share)
+        return waits + LATE * (worth - waits) if output.name in self.late else worth
 
     @property
     def _outputs(self) -> tuple[Output, ...]:
@@ -178,6 +214,11 @@ def _given_back(choices: Choices, out: dict[Point, float], capacity: float) -> P
     for point in by_loss:
         if point.by_value is not None or not out[point] or choices.work(Plan(out)) > capacity:
             continue
+        if choices.work(Plan({**out, point: 0.0})) <= capacity:
+            out[point] = 0.0
+            continue
+        if point.held:
+            continue
         low, high = 0.0, out[point]
         for _ in range(12):
             middle = (low + high) / 2
@@ -188,7 +229,7 @@ def _given_back(choices: Choices, out: dict[Point, float], capacity: float) -> P
 
 def _loss(choices: Choices, out: dict[Point, float], point: Point) -> float:
     """Utility that comes back for each second of a core, if a point keeps a little more."""
-    less = Plan({**out, point: max(0.0, out[point] - STEP)})
+    less = Plan({**out, point: 0.0 if point.held else max(0.0, out[point] - STEP)})
     more_work = choices.work(less) - choices.work(Plan(out))
     gained = choices.utility(less) - choices.utility(Plan(out))
     return gained / more_work if more_work > 1e-12 else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from arterial.figures.step import StepFigures
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
 from arterial.network.qos import good_zone
+from arterial.service.branches import late_by
 from arterial.service.load import PLANNED, Load, arrival_rate
 from arterial.service.utility import outputs_of
 
@@ -63,20 +65,22 @@ def allowed(load: Load, headroom: float) -> float:
     return min([headroom, *(MARGIN * one for one in bearable)])
 
 
-def overload(window: Window, load: Load, headroom: float) -> Overload:
-    """How the load of a window compares with what can be borne."""
+def overload(window: Window, load: Load, headroom: float, held: Collection[str] = ()) -> Overload:
+    """How the load of a window compares with what can be borne. Behind the arcs that are `held` it may be late."""
     steps = list(window.steps)
     rates = _Rates(steps, load.network.source_names)
     recently = rates.factor(RECENT)
     work = load.work()
     capacity = allowed(load, headroom) / load.stretch
     last = steps[-AT_ONCE:]
-    lateness = len(last) == AT_ONCE and all(late(load.network, step) for step in last)
+    may_be = late_by(load.network, held)
+    lateness = len(last) == AT_ONCE and all(set(late(load.network, step)) - may_be for step in last)
     kept = load.work(load.kept) / work if work else 1.0
     # What waits counts once an output is late, and as long as anything is left out: else it stays just within limits.
-    behind = max(0.0, _backlog(load, steps[-1], capacity)) / DRAIN if lateness or load.kept else 0.0
+    behind = max(0.0, _backlog(load, steps[-1], capacity)) / DRAIN if lateness or load.kept or held else 0.0
     now = work * (recently + behind)
-    if _grows(load.network, steps):  # the model may be wrong; that more comes than goes is not
+    # The model may be wrong; that more comes than goes is not, unless a queue is worked off in steps without a rest.
+    if not held and _grows(load.network, steps):
         comes = sum(arrival_rate(steps, name) for name in load.network.source_names)
         goes = sum(window.rate(name) for name in load.network.source_names)
         if comes > goes > 0:

@@ -1,7 +1,7 @@
 """Drop points: the arcs on which it makes sense to leave tuples out (Aurora §4.5).
 
 A drop goes as far upstream as it can without reaching further outputs, up to the split point: there it saves the most
-for the same loss.
+for the same loss. Where a plan may also hold a branch, that is a point too: all of it, or nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from arterial.network.thinned import groups_to_leave_out, why_not_settled, why_n
 
 @dataclass(frozen=True)
 class Point:
-    """A place to leave tuples out: by chance, or by the value that an output would get."""
+    """A place to leave tuples out, by chance or by the value that an output would get; or a branch to hold."""
 
     arc: Arc
     outputs: frozenset[str]
@@ -24,6 +24,8 @@ class Point:
     """For a drop by value: the expression over the arc's columns that gives the output's value."""
     by: tuple[str, ...] = ()
     """For a drop of whole groups: the columns that they have in common."""
+    held: tuple[Arc, ...] = ()
+    """For a branch to hold: the arcs with which it begins; `arc` is the first of them."""
 
     @property
     def name(self) -> str:

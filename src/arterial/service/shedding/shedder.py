@@ -1,6 +1,9 @@
 """The shedder: from figures to drops, between two steps (Aurora §4.5). With hysteresis: no flapping.
 
 More is left out as soon as an overload is seen; less, only when all of the last seconds could have done with less.
+
+With overflow, branches of which nothing that is left out could be settled are held instead. The shedder says which; the
+holder, after it, how much of their queues goes on. A branch is let go when its queue is empty.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from arterial.figures.steering import Drop, Steering
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
+from arterial.service.branches import late_by
 from arterial.service.load import Load, measure
 from arterial.service.shares import in_force
 from arterial.service.shedding.greedy import MOST, Choices, choose
@@ -31,6 +35,9 @@ REFINE, SETTLED = 0.97, 6.0
 """A plan that was made to work off a queue leaves out too much afterwards. So after so many seconds without a change it
 is also lifted when it leaves less than this share of that work."""
 
+FIRST = 1
+"""Of the queue of an arc that is held newly, so much goes on until the holder says more."""
+
 ENOUGH_VALUES, LAST = 100, 50
 """A histogram is believed from so many tuples on, and made of so many steps."""
 
@@ -48,6 +55,10 @@ class Memory:
     size and may be few."""
     changed: float = -math.inf
     """When the plan was last changed, in seconds since 1970."""
+    held: frozenset[str] | None = None
+    """With overflow: the arcs that the plan holds. None at the start: then those of the record, from before a stop."""
+    emptied: frozenset[str] = frozenset()
+    """The arcs that it holds no longer, whose queues are worked off."""
 
 
 def shed(
@@ -59,24 +70,44 @@ def shed(
     headroom: float = 0.8,
     *,
     overflow: bool = False,
+    holdable: frozenset[str] | None = None,
 ) -> tuple[Steering, Memory]:
-    """What to leave out in the next step; with `overflow`, only what can be settled later, and that is kept."""
+    """What to leave out in the next step; with `overflow`, only what can be settled later, and that is kept. What then
+    waits is in `hold`."""
     memory = _remembered(window, network, steering, memory)
+    if overflow and memory.held is None:
+        memory = replace(memory, held=frozenset(steering.hold))
+    held = memory.held or frozenset()
     load = measure(window, network, cores)
     if load is None:
         return steering, memory
-    found = overload(window, load, headroom)
-    left = load.work(in_force(window, network, steering.shed)) / load.work() if load.work() else 1.0
+    found = overload(window, load, headroom, held | memory.emptied)
+    whole = load.work()
+    left = load.work(in_force(window, network, steering.shed, held=held | memory.emptied)) / whole if whole else 1.0
     trials = {} if overflow else begin_trials(window, network, memory.histograms, memory.trials)
     if found.seen and left * found.now > ENOUGH * found.capacity:
-        planned = _plan(load, found.capacity, found.now, memory, overflow)
-    elif steering.shed and left * found.lately < _slack(window, memory) * found.capacity:
-        planned = _plan(load, found.capacity, found.lately, memory, overflow)
+        demand = found.now
+    elif (steering.shed or held) and left * found.lately < _slack(window, memory) * found.capacity:
+        demand = found.lately
     else:
         drops, trials = judged(window, network, steering.shed, trials)
-        return replace(steering, shed=drops), replace(memory, trials=trials)
+        return _holding(window, replace(steering, shed=drops), replace(memory, trials=trials), held)
+    late = late_by(network, window.steps[-1].held) if overflow else frozenset[str]()
+    planned, wait = _plan(load, found.capacity, demand, memory, overflow, holdable, late)
     drops, trials = put_on_trial(planned, trials, window.steps[-1].step)
-    return replace(steering, shed=drops), replace(memory, trials=trials, changed=_now(window))
+    same = bool(wait) and (drops, wait) == (steering.shed, held)
+    memory = replace(memory, trials=trials, changed=memory.changed if same else _now(window))
+    return _holding(window, replace(steering, shed=drops), memory, wait)
+
+
+def _holding(window: Window, steering: Steering, memory: Memory, wait: frozenset[str]) -> tuple[Steering, Memory]:
+    """The record in which these arcs are held, and those whose queues are not empty yet; each as before, if it was."""
+    if memory.held is None:
+        return steering, memory
+    queues = window.steps[-1].held
+    emptied = frozenset(arc for arc in (memory.held | memory.emptied) - wait if queues.get(arc))
+    hold = {arc: steering.hold.get(arc, FIRST) for arc in sorted(wait | emptied)}
+    return replace(steering, hold=hold), replace(memory, held=wait, emptied=emptied)
 
 
 def _slack(window: Window, memory: Memory) -> float:
@@ -87,16 +118,27 @@ def _now(window: Window) -> float:
     return window.steps[-1].born + window.steps[-1].seconds
 
 
-def _plan(load: Load, capacity: float, demand: float, memory: Memory, overflow: bool) -> dict[str, Drop]:
-    """Drops after which a demand, in the mix of the window, needs no more than the capacity."""
+def _plan(
+    load: Load,
+    capacity: float,
+    demand: float,
+    memory: Memory,
+    overflow: bool,
+    holdable: frozenset[str] | None,
+    late: frozenset[str],
+) -> tuple[dict[str, Drop], frozenset[str]]:
+    """Drops, and arcs to hold, with which a demand in the mix of the window needs no more than the capacity."""
     if demand <= capacity:
-        return {}
+        return {}, frozenset()
     choices = Choices.of(load, memory.histograms, settled=overflow)
-    drops = choices.drops(choose(choices, capacity * load.work() / demand))
-    return {
+    if overflow:
+        choices = choices.or_held(holdable, late)
+    plan = choose(choices, capacity * load.work() / demand)
+    drops = {
         arc: replace(drop, overflow=overflow, share=min(MOST, round(drop.share / memory.unlike.get(arc, 1.0), 4)))
-        for arc, drop in drops.items()
+        for arc, drop in choices.drops(plan).items()
     }
+    return drops, plan.held
 
 
 def _remembered(window: Window, network: NetworkValue, steering: Steering, memory: Memory) -> Memory:
@@ -128,6 +170,8 @@ class Shedder:
     cores: int
     headroom: float = 0.8
     overflow: bool = False
+    holdable: frozenset[str] | None = None
+    """The arcs that can be held; None: all that boxes allow."""
     memory: Memory = field(default_factory=Memory)
     turn: Turn = field(default_factory=Turn)
 
@@ -136,6 +180,13 @@ class Shedder:
         if not self.turn.comes(window):
             return steering
         steering, self.memory = shed(
-            window, network, steering, self.memory, self.cores, self.headroom, overflow=self.overflow
+            window,
+            network,
+            steering,
+            self.memory,
+            self.cores,
+            self.headroom,
+            overflow=self.overflow,
+            holdable=self.holdable,
         )
         return steering
