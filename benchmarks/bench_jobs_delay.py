@@ -38,10 +38,13 @@ from benchmarks.bench_jobs import SECONDS as HOUR
 from benchmarks.figure import Figure
 
 DELAYS = Path("build/jobs-delay.json")
+CONNECTORS = PEERS_FOLDER.parents[1] / "build" / "peers" / "kafka"
 RATE = int(os.environ.get("ARTERIAL_BENCH_RATE", "5000"))
 PACE = RATE * HOUR / TUPLES
 WARM, SECONDS = (int(part) for part in os.environ.get("ARTERIAL_BENCH_DELAY", "15,20").split(","))
 PATIENCE, END_SECONDS, ROUND_SECONDS = 15.0, 10.0, 0.002
+EARLY = 100
+"""So many tuples are there from the start, so that a system can make itself ready before the others come."""
 AFTER = {"averages": 1, "leaders": 1, "sessions": 31}
 """A row of windows is known by the first tuple so many seconds after the row's time, or later."""
 OWN = {"visits": ["time", "object"], "firsts": ["time", "id"]}
@@ -66,8 +69,10 @@ class Delays:
     p99: float
     rows: int
     """In the time that counts."""
+    due: int
+    """In all the time."""
     missing: int
-    """Of all rows that were due."""
+    """Of those that were due."""
     wrong: int
     rate: int
     warm: int
@@ -79,7 +84,7 @@ def _systems() -> list[System]:
     ours += ["--sink", "answers=TARGET?transactions=off", "--out", "FOLDER"]
     systems = [System("Arterial", [*ours, "--local"], 6), System("Arterial, on Spark", ours, 20)]
     for peer in PEERS:
-        if peer.python.exists():
+        if peer.python.exists() and CONNECTORS.exists():
             words = [str(peer.python), str(PEERS_FOLDER / peer.script), "JOB", "SOURCE", "TARGET", "POLYGONS"]
             systems.append(System(peer.name, words, 4 if peer.name == "Bytewax" else 12))
     return systems
@@ -114,7 +119,7 @@ def measure() -> list[Figure]:
 def _figures(job: Job, system: System, made: Delays) -> list[Figure]:
     name, said = f"{job.name}, {system.name}", f"{made.rows:,} rows"
     if made.missing or made.wrong:
-        said += f"; {made.missing:,} missing, {made.wrong:,} wrong"
+        said += f"; of {made.due:,} that were due {made.missing:,} missing, {made.wrong:,} wrong"
     return [
         Figure(f"{name}, p50", made.p50, "s"),
         Figure(f"{name}, p99", made.p99, "s", remark=said),
@@ -133,7 +138,7 @@ def run_live(system: System, job: Job, count: int, broker: Broker, folder: Path)
     tuples = random_tuples(job, TUPLES).head(count)
     source, target = broker.topic(), broker.topic()
     starts = time.time() + system.starts_within
-    with tempfile.TemporaryDirectory(dir=folder) as own, (folder / "log").open("w+") as log:
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as own, (folder / "log").open("w+") as log:
         places = {
             "JOB": job.short, "SOURCE": broker.uri(source), "TARGET": broker.uri(target),
             "POLYGONS": str(folder / "polygons.json"), "FOLDER": own,
@@ -142,9 +147,8 @@ def run_live(system: System, job: Job, count: int, broker: Broker, folder: Path)
         for name, place in places.items():
             words = [word.replace(name, place) for word in words]
         environment = {**os.environ, "STREAM_STARTS": str(starts), "STREAM_PACE": str(PACE)}
-        command = [sys.executable, "-m", "benchmarks.with_descendants", *words]
         process = subprocess.Popen(
-            command, env=environment, stdout=log, stderr=log, cwd=PEERS_FOLDER.parents[1], start_new_session=True
+            words, env=environment, stdout=log, stderr=log, cwd=PEERS_FOLDER.parents[1], start_new_session=True
         )
         try:
             due = _Due(job, tuples)
@@ -166,15 +170,15 @@ def _feed(server: str, topic: str, tuples: pl.DataFrame, starts: float) -> np.nd
     sent = np.zeros(len(messages))
     producer: Any = Producer({"bootstrap.servers": server, "linger.ms": 0, "queue.buffering.max.messages": 1_000_000})
     producer.list_topics(topic, timeout=10)
-    done = 0
+    done, until = 0, EARLY
     while done < len(messages):
-        time.sleep(ROUND_SECONDS)
-        until = min(len(messages), int((time.time() - starts) * RATE))
         for number in range(done, until):
             sent[number] = time.time()
             producer.produce(topic, messages[number])
         done = max(done, until)
         producer.poll(0)
+        time.sleep(ROUND_SECONDS)
+        until = min(len(messages), int((time.time() - starts) * RATE))
     assert producer.flush(30) == 0
     return sent
 
@@ -222,7 +226,9 @@ class _Due:
             own = OWN[job.short]
             first = tuples.with_row_index("needed").group_by(own).agg(pl.col("needed").first())
             needed = self.all.join(first, on=own, how="left")
-        self.rows = needed.filter(pl.col("needed") < tuples.height)
+        # The tuples of the last second could have others of their time behind them.
+        whole = tuples["time"].search_sorted(tuples["time"][-1])
+        self.rows = needed.filter(pl.col("needed") < (tuples.height if job.short in AFTER else whole))
 
     def judge(self, came: Sequence[tuple[bytes, float]], sent: np.ndarray) -> Delays:
         """What came, beside what should have: the first time that each row came."""
@@ -240,14 +246,16 @@ class _Due:
         p50, p99 = np.percentile(delays, [50, 99]) if len(delays) else (np.nan, np.nan)
         wrong = firsts.join(self.all, on=rows.columns, how="anti").height
         missing = self.rows.height - found.height
-        return Delays(float(p50), float(p99), len(delays), missing, wrong, RATE, WARM, SECONDS)
+        return Delays(float(p50), float(p99), len(delays), self.rows.height, missing, wrong, RATE, WARM, SECONDS)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a system and what it started."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
+    """End a system and what it started, and wait until all of them are gone."""
+    with suppress(ProcessLookupError):
+        for sign in (signal.SIGTERM, signal.SIGKILL):
             os.killpg(process.pid, sign)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(END_SECONDS)
-            return
+            until = time.monotonic() + END_SECONDS
+            while time.monotonic() < until:
+                process.poll()
+                os.killpg(process.pid, 0)
+                time.sleep(0.1)

@@ -1,8 +1,8 @@
 """The five jobs in Flink SQL, by PyFlink: `with_flink.py JOB INPUT.parquet OUTPUT.csv [POLYGONS.json]`.
 
 The package has no connector for Parquet, so the input becomes a CSV file first. Parallelism is 1: a file that is
-read by two tasks would be out of order. Input and output may also be topics, `kafka://SERVER/TOPIC`; then one task
-reads them and two do the rest.
+read by two tasks would be out of order, and what one reads for two is spread over both before it is grouped. Input and
+output may also be topics, `kafka://SERVER/TOPIC`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,6 @@ SETTINGS = {
     "heartbeat.timeout": "10 min",
 }
 LIVE_SETTINGS = {
-    "parallelism.default": "2",
     "execution.buffer-timeout.interval": "1 ms",
     "pipeline.auto-watermark-interval": "10 ms",
     "python.fn-execution.bundle.time": "10",
@@ -133,9 +132,8 @@ def main() -> None:
         flink.get_config().set("python.executable", sys.executable)
         if come:
             flink.get_config().set("pipeline.jars", next(JARS.glob("flink-*.jar")).as_uri())
-            begin = "'scan.startup.mode' = 'earliest-offset', 'scan.parallelism' = '1'"
-            fetch = "'properties.fetch.max.wait.ms' = '10'"
-            columns, reader = FIELDS[job], f"{_topic(come)}, {begin}, {fetch}"
+            begin = "'scan.startup.mode' = 'earliest-offset', 'properties.fetch.max.wait.ms' = '10'"
+            columns, reader = FIELDS[job], f"{_topic(come)}, {begin}"
         else:
             columns, reader = _from_file(source, f"{scratch}/in.csv")
         layout = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
