@@ -43,6 +43,7 @@ RATE = int(os.environ.get("ARTERIAL_BENCH_RATE", "5000"))
 PACE = RATE * HOUR / TUPLES
 WARM, SECONDS = (int(part) for part in os.environ.get("ARTERIAL_BENCH_DELAY", "15,20").split(","))
 PATIENCE, END_SECONDS, ROUND_SECONDS = 15.0, 10.0, 0.002
+STARTS_WITHIN = {"Bytewax": 4.0, "Structured Streaming": 20.0, "Flink SQL": 15.0}
 EARLY = 100
 """So many tuples are there from the start, so that a system can make itself ready before the others come."""
 AFTER = {"averages": 1, "leaders": 1, "sessions": 31}
@@ -79,14 +80,14 @@ class Delays:
     seconds: int
 
 
-def _systems() -> list[System]:
+def systems_here() -> list[System]:
     ours = [sys.executable, "-m", "arterial", "run", "benchmarks.bench_jobs:_JOB", "--source", "tuples=SOURCE"]
     ours += ["--sink", "answers=TARGET?transactions=off", "--out", "FOLDER"]
     systems = [System("Arterial", [*ours, "--local"], 6), System("Arterial, on Spark", ours, 20)]
     for peer in PEERS:
         if peer.python.exists() and CONNECTORS.exists():
             words = [str(peer.python), str(PEERS_FOLDER / peer.script), "JOB", "SOURCE", "TARGET", "POLYGONS"]
-            systems.append(System(peer.name, words, 4 if peer.name == "Bytewax" else 12))
+            systems.append(System(peer.name, words, STARTS_WITHIN[peer.name]))
     return systems
 
 
@@ -104,7 +105,7 @@ def measure() -> list[Figure]:
         broker = Broker(java, folder)
         try:
             for job in JOBS:
-                for system in _systems():
+                for system in systems_here():
                     if (jobs and job.short not in jobs.split(",")) or (names and system.name not in names.split(",")):
                         continue
                     sys.stderr.write(f"    {job.name}: {system.name}\n")
@@ -151,7 +152,7 @@ def run_live(system: System, job: Job, count: int, broker: Broker, folder: Path)
             words, env=environment, stdout=log, stderr=log, cwd=PEERS_FOLDER.parents[1], start_new_session=True
         )
         try:
-            due = _Due(job, tuples)
+            due = Due(job, tuples)
             reader = _Reader(broker.server, target, due.rows.height)
             sent = _feed(broker.server, source, tuples, starts)
             reader.wait(PATIENCE)
@@ -213,7 +214,7 @@ class _Reader:
                     self.rows.append((message.value() or b"", time.time()))
 
 
-class _Due:
+class Due:
     """The answers of Polars to a stream, each with the number of its last needed tuple."""
 
     def __init__(self, job: Job, tuples: pl.DataFrame) -> None:
