@@ -7,7 +7,8 @@ is, for fences and de-duplication, the row's own tuple, and for windows and sess
 is beyond their end: with no disorder allowed, it is by that one that a system can know that the window is over. The
 rows must be those of Polars over the whole stream; those are missing that have not come PATIENCE after the last tuple.
 
-A run is WARM seconds that do not count and SECONDS that do (`ARTERIAL_BENCH_DELAY=60,60`; default 15,20).
+The first EARLY tuples are there from the start; the others come when a system has answered to these. Then a run is WARM
+seconds that do not count and SECONDS that do (`ARTERIAL_BENCH_DELAY=60,60`; default 20,20).
 `ARTERIAL_BENCH_JOBS` and `ARTERIAL_BENCH_SYSTEMS` say which jobs are done and by which systems (`averages,sessions`,
 `Arterial,Bytewax`; default all). Delays are left in build/jobs-delay.json, beside earlier ones; `python -m tools.jobs`
 makes the table in docs/peers.md of them.
@@ -41,11 +42,10 @@ DELAYS = Path("build/jobs-delay.json")
 CONNECTORS = PEERS_FOLDER.parents[1] / "build" / "peers" / "kafka"
 RATE = int(os.environ.get("ARTERIAL_BENCH_RATE", "5000"))
 PACE = RATE * HOUR / TUPLES
-WARM, SECONDS = (int(part) for part in os.environ.get("ARTERIAL_BENCH_DELAY", "15,20").split(","))
+WARM, SECONDS = (int(part) for part in os.environ.get("ARTERIAL_BENCH_DELAY", "20,20").split(","))
 PATIENCE, END_SECONDS, ROUND_SECONDS = 15.0, 10.0, 0.002
-STARTS_WITHIN = {"Bytewax": 4.0, "Structured Streaming": 20.0, "Flink SQL": 15.0}
-EARLY = 100
-"""So many tuples are there from the start, so that a system can make itself ready before the others come."""
+EARLY, READY_SECONDS = 20_000, 120.0
+"""So many tuples are there from the start, 72 s of the stream; the others follow when the first answer to them came."""
 AFTER = {"averages": 1, "leaders": 1, "sessions": 31}
 """A row of windows is known by the first tuple so many seconds after the row's time, or later."""
 OWN = {"visits": ["time", "object"], "firsts": ["time", "id"]}
@@ -54,12 +54,11 @@ OWN = {"visits": ["time", "object"], "firsts": ["time", "id"]}
 
 @dataclass(frozen=True)
 class System:
-    """What is measured: how it is started, and how long that takes."""
+    """What is measured, and how it is started."""
 
     name: str
     words: Sequence[str]
     """JOB, SOURCE, TARGET, POLYGONS and FOLDER are replaced."""
-    starts_within: float
 
 
 @dataclass(frozen=True)
@@ -83,11 +82,11 @@ class Delays:
 def systems_here() -> list[System]:
     ours = [sys.executable, "-m", "arterial", "run", "benchmarks.bench_jobs:_JOB", "--source", "tuples=SOURCE"]
     ours += ["--sink", "answers=TARGET?transactions=off", "--out", "FOLDER"]
-    systems = [System("Arterial", [*ours, "--local"], 6), System("Arterial, on Spark", ours, 20)]
+    systems = [System("Arterial", [*ours, "--local"]), System("Arterial, on Spark", ours)]
     for peer in PEERS:
         if peer.python.exists() and CONNECTORS.exists():
             words = [str(peer.python), str(PEERS_FOLDER / peer.script), "JOB", "SOURCE", "TARGET", "POLYGONS"]
-            systems.append(System(peer.name, words, STARTS_WITHIN[peer.name]))
+            systems.append(System(peer.name, words))
     return systems
 
 
@@ -109,7 +108,7 @@ def measure() -> list[Figure]:
                     if (jobs and job.short not in jobs.split(",")) or (names and system.name not in names.split(",")):
                         continue
                     sys.stderr.write(f"    {job.name}: {system.name}\n")
-                    made = run_live(system, job, (WARM + SECONDS) * RATE, broker, folder)
+                    made = run_live(system, job, EARLY + (WARM + SECONDS) * RATE, broker, folder)
                     figures += _figures(job, system, made)
                     _keep(job, system, made)
         finally:
@@ -138,7 +137,6 @@ def run_live(system: System, job: Job, count: int, broker: Broker, folder: Path)
     """Feed a system so many tuples, and see when its answers come."""
     tuples = random_tuples(job, TUPLES).head(count)
     source, target = broker.topic(), broker.topic()
-    starts = time.time() + system.starts_within
     with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as own, (folder / "log").open("w+") as log:
         places = {
             "JOB": job.short, "SOURCE": broker.uri(source), "TARGET": broker.uri(target),
@@ -147,14 +145,14 @@ def run_live(system: System, job: Job, count: int, broker: Broker, folder: Path)
         words = list(system.words)
         for name, place in places.items():
             words = [word.replace(name, place) for word in words]
-        environment = {**os.environ, "STREAM_STARTS": str(starts), "STREAM_PACE": str(PACE)}
+        environment = {**os.environ, "STREAM_PACE": str(PACE)}
         process = subprocess.Popen(
             words, env=environment, stdout=log, stderr=log, cwd=PEERS_FOLDER.parents[1], start_new_session=True
         )
         try:
             due = Due(job, tuples)
             reader = _Reader(broker.server, target, due.rows.height)
-            sent = _feed(broker.server, source, tuples, starts)
+            sent = _feed(broker.server, source, tuples, reader)
             reader.wait(PATIENCE)
             log.seek(0)
             assert process.poll() is None, (system.name, job.name, log.read()[-3000:])
@@ -163,7 +161,7 @@ def run_live(system: System, job: Job, count: int, broker: Broker, folder: Path)
         return due.judge(reader.rows, sent)
 
 
-def _feed(server: str, topic: str, tuples: pl.DataFrame, starts: float) -> np.ndarray:
+def _feed(server: str, topic: str, tuples: pl.DataFrame, reader: _Reader) -> np.ndarray:
     """Send each tuple when it is due; when each was."""
     from confluent_kafka import Producer
 
@@ -171,15 +169,20 @@ def _feed(server: str, topic: str, tuples: pl.DataFrame, starts: float) -> np.nd
     sent = np.zeros(len(messages))
     producer: Any = Producer({"bootstrap.servers": server, "linger.ms": 0, "queue.buffering.max.messages": 1_000_000})
     producer.list_topics(topic, timeout=10)
-    done, until = 0, EARLY
+    for number, message in enumerate(messages[:EARLY]):
+        sent[number] = time.time()
+        producer.produce(topic, message)
+    producer.flush(30)
+    reader.wait_for_first(READY_SECONDS)
+    starts, done = time.time() - EARLY / RATE, EARLY
     while done < len(messages):
+        time.sleep(ROUND_SECONDS)
+        until = min(len(messages), int((time.time() - starts) * RATE))
         for number in range(done, until):
             sent[number] = time.time()
             producer.produce(topic, messages[number])
         done = max(done, until)
         producer.poll(0)
-        time.sleep(ROUND_SECONDS)
-        until = min(len(messages), int((time.time() - starts) * RATE))
     assert producer.flush(30) == 0
     return sent
 
@@ -192,6 +195,12 @@ class _Reader:
         self._server, self._topic, self._awaited, self._over = server, topic, awaited, threading.Event()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
+
+    def wait_for_first(self, seconds: float) -> None:
+        """Until something came, but no longer than so."""
+        until = time.monotonic() + seconds
+        while not self.rows and time.monotonic() < until:
+            time.sleep(0.01)
 
     def wait(self, seconds: float) -> None:
         """Until all that is awaited is there, but no longer than so."""
@@ -242,7 +251,7 @@ class Due:
         )
         found = self.rows.join(firsts, on=rows.columns)
         sent_at = sent[found["needed"].to_numpy()]
-        counts = found["needed"].to_numpy() >= WARM * RATE
+        counts = found["needed"].to_numpy() >= EARLY + WARM * RATE
         delays = (found["at"].to_numpy() - sent_at)[counts]
         p50, p99 = np.percentile(delays, [50, 99]) if len(delays) else (np.nan, np.nan)
         wrong = firsts.join(self.all, on=rows.columns, how="anti").height

@@ -3,7 +3,7 @@
 Windows are by event time. The clock's own time stands still where the input is a file: else what is read fast would
 be late. Input and output may also be topics, `kafka://SERVER/TOPIC`; then the clock is the stream's own, by which
 windows are closed without another tuple of their key. When that is to be looked at, the wall's clock says, by
-`STREAM_STARTS` and `STREAM_PACE`.
+how much slower it is (`STREAM_PACE`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bytewax.inputs import DynamicSource, StatelessSourcePartition
 from bytewax.operators.windowing import EventClock, SessionWindower, SlidingWindower, TumblingWindower
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 from bytewax.testing import run_main
-from live import FIELDS, stream_time, topic_of
+from live import FIELDS, stream_pace, topic_of
 from places import Polygons, events
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -40,8 +40,7 @@ class _Live:
     """The time of a live stream: what the last batch has reached, and about when it will be at another."""
 
     def __init__(self) -> None:
-        self.now = EPOCH
-        self.starts, self.pace = stream_time()
+        self.now, self.pace = EPOCH, stream_pace()
 
     def reach(self, rows: list[Any]) -> list[Any]:
         """Look at a batch as it comes."""
@@ -51,8 +50,7 @@ class _Live:
 
     def wake_at(self, moment: datetime) -> datetime:
         """When to look whether a window that ends then can be closed; again a little later if not."""
-        due = datetime.fromtimestamp(self.starts, UTC) + (moment + WAIT - EPOCH) / self.pace
-        return max(due, datetime.now(UTC)) + MARGIN
+        return datetime.now(UTC) + max(moment + WAIT - self.now, timedelta(0)) / self.pace + MARGIN
 
 
 def _moment(row: Any) -> datetime:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from benchmarks.bench_jobs import JOBS, PEERS, TUPLES, Job, Peer, random_tuples, run_peer, write_polygons
-from benchmarks.bench_jobs_delay import RATE, WARM, Due, run_live, systems_here
+from benchmarks.bench_jobs_delay import EARLY, RATE, WARM, Due, run_live, systems_here
 
 from tests.kafka import Broker
 
@@ -30,7 +30,7 @@ def test_a_peer_gives_the_right_answers(peer: Peer, job: Job, tmp_path: Path) ->
 def test_live_answers_are_right(job: Job, kafka: Broker, tmp_path: Path) -> None:
     write_polygons(tmp_path / "polygons.json")
     for system in systems_here():
-        made = run_live(system, job, 12 * RATE, kafka, tmp_path)
+        made = run_live(system, job, EARLY + 12 * RATE, kafka, tmp_path)
         assert (made.missing, made.wrong) == (0, 0), system.name
 
 
@@ -68,5 +68,5 @@ def test_a_delay_is_from_the_last_needed_tuple_to_the_first_time_that_a_row_came
 
 def _due(short: str) -> tuple[Due, pl.DataFrame]:
     job = next(job for job in JOBS if job.short == short)
-    tuples = random_tuples(job, TUPLES).head((WARM + 6) * RATE)
+    tuples = random_tuples(job, TUPLES).head(EARLY + (WARM + 6) * RATE)
     return Due(job, tuples), tuples
