@@ -145,7 +145,7 @@ def run_live(system: System, job: Job, count: int, broker: Broker, folder: Path)
         words = list(system.words)
         for name, place in places.items():
             words = [word.replace(name, place) for word in words]
-        environment = {**os.environ, "STREAM_PACE": str(PACE)}
+        environment = {**os.environ, "STREAM_PACE": str(PACE), "TMPDIR": own}
         process = subprocess.Popen(
             words, env=environment, stdout=log, stderr=log, cwd=PEERS_FOLDER.parents[1], start_new_session=True
         )
