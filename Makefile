@@ -91,15 +91,21 @@ studio: $(STAMP) ## Simulate a city with accidents, run it live, open the studio
 page: setup ## Build the studio's page from its sources (needs Node), and test its logic
 	@$(BIN)/python -m tools.studio && cd studio && npm --silent test
 
-peers: setup peers/flink/target/lib build/peers/python/bytewax build/peers/python/pyflink build/peers/python/redis ## Build the systems that Arterial is compared with (Flink needs Java 17 and Maven)
+peers: setup peers/flink/target/lib build/peers/kafka build/peers/python/bytewax build/peers/python/pyflink build/peers/python/redis ## Build the systems that Arterial is compared with (Flink needs Java 17 and Maven)
 
 peers/flink/target/lib: peers/flink/pom.xml $(wildcard peers/flink/src/main/java/peers/*.java)
 	@echo "==> Building peers/flink (80 MB from Maven's repository, once)"
 	@mvn -q -B -f peers/flink/pom.xml compile dependency:copy-dependencies
 	@touch $@
 
+# The connectors of Flink and Spark for Kafka, which `python -m benchmarks jobs_delay` feeds them through.
+build/peers/kafka: peers/jobs/pom.xml
+	@echo "==> Copying the connectors for Kafka (20 MB, once)"
+	@mvn -q -B -f $< dependency:copy -DoutputDirectory=$(CURDIR)/$@ || { rm -rf $@; exit 1; }
+	@touch $@
+
 # Environments of their own, since they may need other versions of the same packages.
-build/peers/python/bytewax: PACKAGES := bytewax==0.21.1 polars
+build/peers/python/bytewax: PACKAGES := bytewax==0.21.1 confluent-kafka==2.16.1 polars
 build/peers/python/pyflink: PACKAGES := apache-flink==2.3.0
 build/peers/python/redis: PACKAGES := redis[hiredis]==6.4.0 polars
 build/peers/python/bytewax build/peers/python/pyflink build/peers/python/redis:

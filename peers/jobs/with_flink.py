@@ -1,7 +1,8 @@
 """The five jobs in Flink SQL, by PyFlink: `with_flink.py JOB INPUT.parquet OUTPUT.csv [POLYGONS.json]`.
 
 The package has no connector for Parquet, so the input becomes a CSV file first. Parallelism is 1: a file that is
-read by two tasks would be out of order.
+read by two tasks would be out of order, and what one reads for two is spread over both before it is grouped. Input and
+output may also be topics, `kafka://SERVER/TOPIC`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from live import FIELDS, JARS, topic_of
 from places import Polygons, events
 from pyarrow import csv
 from pyflink.common import Row
@@ -44,8 +46,8 @@ JOBS = {
         "`time` BIGINT, `object` BIGINT, fence STRING, event STRING",
         """
         SELECT `time`, `object`, fence, event FROM (
-            SELECT `time`, `object`, inside, LAG(inside) OVER (PARTITION BY `object` ORDER BY moment) AS outside
-            FROM (SELECT `time`, moment, `object`, around(x, y) AS inside FROM tuples)
+            SELECT `time`, `object`, inside, LAG(inside) OVER (PARTITION BY `object` ORDER BY {order}) AS outside
+            FROM (SELECT `time`, {order}, `object`, around(x, y) AS inside FROM tuples)
         ), LATERAL TABLE(moved(outside, inside)) AS moves(fence, event)
         """,
     ),
@@ -78,6 +80,11 @@ SETTINGS = {
     "pipeline.object-reuse": "true",
     # All is on one machine, which may be stopped for a while.
     "heartbeat.timeout": "10 min",
+}
+LIVE_SETTINGS = {
+    "execution.buffer-timeout.interval": "1 ms",
+    "pipeline.auto-watermark-interval": "10 ms",
+    "python.fn-execution.bundle.time": "10",
 }
 FILES = "'connector' = 'filesystem', 'format' = 'csv', 'csv.disable-quote-character' = 'true'"
 KINDS = {"int64": "BIGINT", "double": "DOUBLE"}
@@ -113,23 +120,27 @@ def _numbers(text: str | None) -> frozenset[int]:
 
 
 def main() -> None:
-    """One job from its file to its answers."""
+    """One job from its file or topic to its answers."""
     job, source, target = sys.argv[1:4]
     os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+    come, go = topic_of(source), topic_of(target)
     with tempfile.TemporaryDirectory(prefix="with-flink-") as scratch:
-        tuples = pq.read_table(source)
-        plain = csv.WriteOptions(include_header=False)
-        csv.write_csv(tuples, f"{scratch}/in.csv", plain)
         Path(scratch, "limits.csv").write_text("".join(f"{sensor},{sensor % 100}\n" for sensor in range(2000)))
         flink = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-        for name, value in SETTINGS.items():
+        for name, value in {**SETTINGS, **(LIVE_SETTINGS if come else {})}.items():
             flink.get_config().set(name, value)
         flink.get_config().set("python.executable", sys.executable)
-        columns = ", ".join(f"`{one.name}` {KINDS[str(one.type)]}" for one in tuples.schema)
+        if come:
+            flink.get_config().set("pipeline.jars", next(JARS.glob("flink-*.jar")).as_uri())
+            begin = "'scan.startup.mode' = 'earliest-offset', 'properties.fetch.max.wait.ms' = '10'"
+            columns, reader = FIELDS[job], f"{_topic(come)}, {begin}"
+        else:
+            columns, reader = _from_file(source, f"{scratch}/in.csv")
+        layout = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
         flink.execute_sql(f"""CREATE TABLE tuples (
-            {columns}, moment AS TO_TIMESTAMP_LTZ(`time`, 0), arrived AS PROCTIME(),
+            {layout}, moment AS TO_TIMESTAMP_LTZ(`time`, 0), arrived AS PROCTIME(),
             WATERMARK FOR moment AS moment - INTERVAL '0.001' SECOND
-        ) WITH ({FILES}, 'path' = '{scratch}/in.csv')""")
+        ) WITH ({reader})""")
         flink.execute_sql(
             f"CREATE TABLE limits (sensor BIGINT, most BIGINT) WITH ({FILES}, 'path' = '{scratch}/limits.csv')"
         )
@@ -139,10 +150,25 @@ def main() -> None:
             kinds = [DataTypes.STRING(), DataTypes.STRING()]
             flink.create_temporary_function("moved", udtf(Moved(), result_types=kinds))
         layout, query = JOBS[job]
-        flink.execute_sql(f"CREATE TABLE answers ({layout}) WITH ({FILES}, 'path' = '{scratch}/out')")
+        writer = _topic(go) if go else f"{FILES}, 'path' = '{scratch}/out'"
+        flink.execute_sql(f"CREATE TABLE answers ({layout}) WITH ({writer})")
+        # Live, an object's reports are in order as they arrive, and need not wait for the watermark.
+        query = query.replace("{order}", "arrived" if come else "moment")
         flink.execute_sql(f"INSERT INTO answers {query}").wait()
         parts = sorted(part for part in Path(scratch, "out").rglob("*") if part.is_file())
         Path(target).write_bytes(b"".join(part.read_bytes() for part in parts))
+
+
+def _topic(place: tuple[str, str]) -> str:
+    server, topic = place
+    return f"'connector' = 'kafka', 'format' = 'json', 'topic' = '{topic}', 'properties.bootstrap.servers' = '{server}'"
+
+
+def _from_file(source: str, text: str) -> tuple[dict[str, str], str]:
+    """The file as CSV: its columns with their types, and how it is read."""
+    tuples = pq.read_table(source)
+    csv.write_csv(tuples, text, csv.WriteOptions(include_header=False))
+    return {one.name: KINDS[str(one.type)] for one in tuples.schema}, f"{FILES}, 'path' = '{text}'"
 
 
 if __name__ == "__main__":

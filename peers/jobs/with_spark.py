@@ -1,6 +1,7 @@
 """The five jobs on Spark Structured Streaming: `with_spark.py JOB INPUT.parquet OUTPUT.csv [POLYGONS.json]`.
 
 The file is one micro-batch. A tuple from far in the future follows it, by which the watermark closes all windows.
+Input and output may also be topics, `kafka://SERVER/TOPIC`; then one micro-batch follows the other at once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from live import FIELDS, JARS, topic_of
 from places import Polygons, events
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -116,38 +118,57 @@ def _seconds(column: str) -> Any:
 
 
 def main() -> None:
-    """One job from its file to its answers."""
+    """One job from its file or topic to its answers."""
     job, source, target = sys.argv[1:4]
     os.environ["PYTHONPATH"] = str(Path(__file__).parent)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     with tempfile.TemporaryDirectory(prefix="with-spark-") as scratch:
-        folder = Path(scratch, "in")
-        folder.mkdir()
-        (folder / "0.parquet").symlink_to(Path(source).absolute())
-        kind = pq.read_schema(source)
-        last = {name: [FUTURE if name == "time" else 0] for name in kind.names}
-        pq.write_table(pa.table(last).cast(kind), folder / "1.parquet")
         builder = SparkSession.builder.master(f"local[{CORES}]").config("spark.local.dir", str(Path(scratch, "spark")))
         for name, value in SETTINGS.items():
             builder = builder.config(name, value)
+        come, go = topic_of(source), topic_of(target)
+        if come:
+            builder = builder.config("spark.jars", ",".join(map(str, sorted(JARS.glob("*.jar")))))
         spark = builder.getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
-        stream = spark.readStream.schema(spark.read.parquet(source).schema).option("maxFilesPerTrigger", 1)
-        late = "1 day" if job == "firsts" else "0 seconds"
-        rows = (
-            stream.parquet(str(folder))
-            .withColumn("at", F.timestamp_seconds(F.col("time") + DAY))
-            .withWatermark("at", late)
-        )
-        with Path(target).open("w") as answers:
+        tuples = from_topic(spark, job, come) if come else from_file(spark, source, Path(scratch, "in"))
+        moments = tuples.withColumn("at", F.timestamp_seconds(F.col("time") + DAY))
+        rows = moments.withWatermark("at", "1 day" if job == "firsts" else "0 seconds")
+        answers = JOBS[job](rows)
+        checkpoint = str(Path(scratch, "checkpoint"))
+        if go:
+            messages = answers.select(F.to_json(F.struct("*")).alias("value")).writeStream.format("kafka")
+            writer = messages.option("kafka.bootstrap.servers", go[0]).option("topic", go[1])
+            writer.option("checkpointLocation", checkpoint).outputMode("append").start().awaitTermination()
+            return
+        with Path(target).open("w") as file:
 
             def write(batch: DataFrame, number: int) -> None:
-                batch.toPandas().to_csv(answers, header=False, index=False)
+                batch.toPandas().to_csv(file, header=False, index=False)
 
-            writer = JOBS[job](rows).writeStream.foreachBatch(write).outputMode("append")
-            writer = writer.option("checkpointLocation", str(Path(scratch, "checkpoint")))
-            writer.trigger(availableNow=True).start().awaitTermination()
+            writer = answers.writeStream.foreachBatch(write).outputMode("append")
+            writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
         spark.stop()
+
+
+def from_file(spark: SparkSession, source: str, folder: Path) -> DataFrame:
+    """The tuples of a file, and one from the future."""
+    folder.mkdir()
+    (folder / "0.parquet").symlink_to(Path(source).absolute())
+    kind = pq.read_schema(source)
+    last = {name: [FUTURE if name == "time" else 0] for name in kind.names}
+    pq.write_table(pa.table(last).cast(kind), folder / "1.parquet")
+    stream = spark.readStream.schema(spark.read.parquet(source).schema).option("maxFilesPerTrigger", 1)
+    return stream.parquet(str(folder))
+
+
+def from_topic(spark: SparkSession, job: str, place: tuple[str, str]) -> DataFrame:
+    """The tuples of a topic."""
+    server, topic = place
+    layout = ", ".join(f"`{name}` {kind}" for name, kind in FIELDS[job].items())
+    stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", server).option("subscribe", topic)
+    messages = stream.option("startingOffsets", "earliest").option("kafka.fetch.max.wait.ms", "10").load()
+    return messages.select(F.from_json(F.col("value").cast("string"), layout).alias("tuple")).select("tuple.*")
 
 
 if __name__ == "__main__":
