@@ -16,7 +16,7 @@ from arterial.connectors.kafka.partitions import NOW, PartitionSpooler
 from arterial.errors import ArterialError, RunError
 
 EARLIEST = "earliest"
-LOOK_SECONDS = 0.05
+LOOK_SECONDS = 0.02
 REFRESH_SECONDS = 1.0
 """How often new partitions are looked for, and the group gets the offsets."""
 MOST_MESSAGES = 50_000

@@ -27,6 +27,9 @@ from arterial.storage.appended import writing
 from arterial.storage.place import put_in_place
 
 FLUSH_SECONDS = 0.1
+"""What came waits so long for its file at most."""
+SOON_SECONDS = 0.02
+"""It waits so long at least, and longer if a file takes more than a tenth of that."""
 FLUSH_ROWS = 200_000
 STOPPED = "stopped.json"
 """The file that says why a live input stopped before its end."""
@@ -73,6 +76,7 @@ class Spooling(ABC):
         self._now = now
         self._began = self._flushed = now()
         self._furthest = BEGIN
+        self._pause = SOON_SECONDS
         self._rows: list[pl.DataFrame] = []
         self._late: list[pl.DataFrame] = []
         self._waiting_rows = 0
@@ -112,10 +116,11 @@ class Spooling(ABC):
         if self.done:
             return
         now = self._now()
-        if now - self._flushed >= FLUSH_SECONDS or self._is_end():
+        if now - self._flushed >= self._pause or self._is_end():
             self._flushed = now
             self.flush()
             self.spool.trim()
+            self._pause = min(FLUSH_SECONDS, max(SOON_SECONDS, 10 * (self._now() - now)))
         if self._is_end():
             self.end()
         elif trouble := self._trouble(now):
