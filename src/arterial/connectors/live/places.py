@@ -20,7 +20,7 @@ from arterial.errors import DataError, RunError
 STANDARD_INPUT, PIPE, CONNECT, LISTEN = "standard input", "pipe", "connect", "listen"
 LOOPBACK = "127.0.0.1"
 CONNECT_SECONDS = 10.0
-LOOK_SECONDS = 0.05
+LOOK_SECONDS = 0.02
 PIECE_BYTES = 4 << 20
 EXPECTED = "- or stdin:, tcp://HOST:PORT to connect, tcp+listen://HOST:PORT to listen"
 
