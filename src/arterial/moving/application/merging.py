@@ -132,11 +132,12 @@ def sizes_of_numbers(numbers: Array, starts: Array) -> Array:
         end = starts[run + 1] if run + 1 < len(starts) else len(numbers)
         for i in range(starts[run], end):
             number = numbers[i]
-            rest, size = number // 10, 1
-            if number < 0:  # the least of all has no opposite, but what is left without its last digit has
-                rest, size = -(rest + (number % 10 != 0)), 2
-            while rest:
-                rest //= 10
+            # The opposite of the least of all is right as a number without a sign.
+            magnitude = np.uint64(number if number >= 0 else -number)
+            size = 1 if number >= 0 else 2
+            least = np.uint64(10)
+            while magnitude >= least:
+                least *= np.uint64(10)
                 size += 1
             sizes[run] += size
     return sizes
