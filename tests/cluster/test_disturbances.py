@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,8 @@ def test_moving_queries(hosts: SparkHosts) -> None:
 def test_a_worker_comes_back_as_a_zombie(hosts: SparkHosts) -> None:
     """It stands still and is cut off for 20 s; then it goes on with work that others have done in the meantime."""
     run = Recovering(hosts, "zombie", steps=30)
-    process = run.start(**QUICK_TO_NOTICE)
+    said_by_executors = {"spark.executor.syncLogLevel.enabled": "false"}  # by which it is seen at work
+    process = run.start(**QUICK_TO_NOTICE, **said_by_executors)
     run.until_step(3, process)
     zombie = hosts.host("worker2")
     _stop_at_work(zombie)
@@ -195,4 +197,5 @@ def _tasks(host: Host, what: str) -> set[str]:
 def _signal(host: Host, number: signal.Signals) -> None:
     """Send a signal to all processes of a host."""
     for pid in host.pids():
-        os.kill(pid, number)
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(pid, number)
