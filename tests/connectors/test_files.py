@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from time import time as now
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -252,6 +253,20 @@ def test_a_paced_train_has_nothing_after_what_it_completes(tmp_path: Path) -> No
     write_csv(tmp_path / "a.csv", [(n, n) for n in range(3 * MOST)])
     paced = bound(tmp_path / "a.csv", tmp_path / "kept", speed=1000.0)
     clock = Clock(paced, now())
+    while clock.at.through != END:
+        clock.look(0.0173)  # `read_step` asserts it
+    assert len(clock.got) == 3 * MOST
+
+
+def test_an_older_index_says_less_and_nothing_wrong(tmp_path: Path) -> None:
+    """It does not say where the times end that a kept instant stands for."""
+    write_csv(tmp_path / "a.csv", [(n, n) for n in range(3 * MOST)])
+    clock = Clock(bound(tmp_path / "a.csv", tmp_path / "kept", speed=1000.0), now())
+    for _ in range(20):
+        clock.look(0.0173)
+    (index,) = (tmp_path / "kept").rglob("index-*.npy")
+    np.save(index, np.load(index)[:2])
+    clock.source = bound(tmp_path / "a.csv", tmp_path / "kept", speed=1000.0)
     while clock.at.through != END:
         clock.look(0.0173)  # `read_step` asserts it
     assert len(clock.got) == 3 * MOST

@@ -6,7 +6,7 @@ that no side waits for another. Which arcs are held changes no answer, whatever 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from arterial.boxes.ends.output import Output
@@ -63,7 +63,7 @@ def branches_held(network: NetworkValue, held: Collection[str]) -> tuple[Branch,
     return tuple(_branch(network, sorted(arcs), outputs) for outputs, arcs in parts)
 
 
-def late_by(network: NetworkValue, held: Collection[str] | Mapping[str, int]) -> frozenset[str]:
+def late_by(network: NetworkValue, held: Collection[str]) -> frozenset[str]:
     """The outputs that are late since arcs on the way to them are held."""
     return frozenset(name for arc, ends in reached_from(network).items() if str(arc) in held for name in ends)
 

@@ -133,9 +133,9 @@ def work_off(
         per_tuple = load.stretch * work[branch] / rate
         fits = 0.0 if others else max(0.0, room / per_tuple)
         some = _shared_out(branch, fits, now, seconds, held)
-        takes |= {
-            arc: max(1, math.ceil(LEAST * _comes(arc, branch, now) * seconds), take) for arc, take in some.items()
-        }
+        for arc in branch.arcs:
+            least = math.ceil(LEAST * now.rates.get(arc.begin, 0.0) * seconds)
+            takes[str(arc)] = max(1, least, some[str(arc)])
         wanted = _rate(branch, now) * seconds + sum(held.get(arc, 0) for arc in branch.names)
         room -= min(wanted, fits) * per_tuple
     return replace(steering, hold={**steering.hold, **takes})
@@ -175,10 +175,6 @@ class Holder:
 def _rate(branch: Branch, load: Load) -> float:
     """Tuples a second that come to the arcs of a branch."""
     return sum(load.rates.get(arc.begin, 0.0) for arc in branch.arcs)
-
-
-def _comes(name: str, branch: Branch, load: Load) -> float:
-    return next(load.rates.get(arc.begin, 0.0) for arc in branch.arcs if str(arc) == name)
 
 
 def _work_of(branch: Branch, load: Load, kept: Mapping[str, float]) -> float:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from arterial.arrays import Array
 from arterial.connectors.files.columnar.reading import columns_of, row_blocks
 from arterial.connectors.files.find import DataFile, find_files, folder_of
 from arterial.connectors.files.index import Index
@@ -409,7 +410,7 @@ def load_intake(folder: Path, request: Request, follow: Follow | None) -> Intake
         intake._rejects = Rejects(folder / "rejects.jsonl", SEVERAL_FILES, resume_at=kept["reject_bytes"])
     try:
         saved = np.load(readable(folder / f"index-{intake.saved}.npy"))
-        intake.index = Index(kept["rows"], saved[0], saved[1], saved[-1], kept["last"])
+        intake.index = Index(kept["rows"], saved[0], saved[1], _ends(saved, kept["last"]), kept["last"])
         path = folder / f"held-{intake.saved}.parquet"
         held = pl.read_parquet(readable(path)) if path.exists() else None
     except (OSError, ValueError, pl.exceptions.PolarsError) as fault:
@@ -461,3 +462,8 @@ def _holds(kind: Type, found: pl.DataType, request: Request) -> bool:
         narrow = (pl.Int8, pl.Int16, pl.Int32, pl.Int64)
         return found in narrow and narrow.index(type(found)) <= narrow.index(type(kind.polars))
     return found in (kind.polars, pl.Null) or (kind is Type.FLOAT64 and found.is_numeric())
+
+
+def _ends(saved: Array, last: int) -> Array:
+    """The ends in an index; an older one has none, and then each is somewhere before the next kept instant."""
+    return saved[2] if len(saved) > 2 else np.append(saved[1] - 1, last)[1:]

@@ -140,7 +140,7 @@ def spark_session(
         kernels.join()
     if active is None and not cluster.on_one_machine:
         wait_for_workers(session, cluster.url)
-    # Executors that are there are told now, those that come later when they come: so not before the first are there.
+    # Also for the executors: for those that are there now, and for others as they come.
     session.sparkContext.setLogLevel("ERROR")
     return session
 
