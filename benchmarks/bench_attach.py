@@ -22,8 +22,8 @@ from arterial import Network, attach
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sink import Delivery
 from arterial.connectors.sinks.databases.table import TableSink
-from arterial.engine.run.checkpoint.folder import make_folder
-from arterial.engine.run.figures.status import STATUS_FILE, Status, now
+from arterial.engine.run.checkpoint.folder import STATUS_FILE, make_folder
+from arterial.engine.run.figures.status import Status, now
 from arterial.engine.run.local import run_locally
 from arterial.engine.run.settings import Settings
 from arterial.figures.step import StepFigures

@@ -16,8 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from arterial.engine.run.checkpoint.folder import find_checkpoint
 from arterial.engine.run.control.controllers import cores_here
-from arterial.engine.run.figures.status import find_checkpoint
 from arterial.figures.step import StepFigures
 from arterial.figures.steps_file import read_steps
 from arterial.figures.window import Window

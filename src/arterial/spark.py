@@ -34,7 +34,7 @@ from pyspark.sql.types import (
 from arterial.connectors.points.contents import POINTS, Point
 from arterial.connectors.points.source import PointSource, open_point
 from arterial.connectors.source import Ask, Part, Progress
-from arterial.engine.run.figures.status import find_checkpoint
+from arterial.engine.run.checkpoint.folder import find_checkpoint
 from arterial.engine.spark.errors import errors_for_the_driver
 from arterial.errors import RunError, near
 from arterial.network.box import SIGN

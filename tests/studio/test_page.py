@@ -21,9 +21,9 @@ from arterial.causes.local_record import write_record
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sinks.memory import MemorySink
-from arterial.engine.run.checkpoint.folder import FOLDER
+from arterial.engine.run.checkpoint.folder import FOLDER, STATUS_FILE
 from arterial.engine.run.checkpoint.lock import lock_checkpoint
-from arterial.engine.run.figures.status import STATUS_FILE, StatusFile
+from arterial.engine.run.figures.status import StatusFile
 from arterial.engine.run.local import LocalRun, run_locally
 from arterial.engine.run.settings import Settings
 from arterial.face.collect import collect

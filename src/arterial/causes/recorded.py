@@ -13,9 +13,8 @@ from arterial.causes.why import SECONDS, explain_row
 from arterial.connectors.files.intake import load_intake
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.points.contents import POINTS
-from arterial.engine.run.checkpoint.folder import FOLDER
+from arterial.engine.run.checkpoint.folder import FOLDER, find_checkpoint
 from arterial.engine.run.checkpoint.trusted import load_pickle
-from arterial.engine.run.figures.status import find_checkpoint
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
 from arterial.storage.remote import path_of

@@ -41,8 +41,7 @@ def explain(
 
 
 def _say_why(folder: Path, as_json: bool) -> None:
-    from arterial.engine.run.checkpoint.folder import FOLDER
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import FOLDER, find_checkpoint
     from arterial.engine.run.versions.optimizer import in_words, read_log
 
     lines = read_log(find_checkpoint(folder) / FOLDER)

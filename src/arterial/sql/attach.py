@@ -19,7 +19,8 @@ from arterial.engine.attach.adopt import adopted
 from arterial.engine.attach.attachment import Attachment, TokenPlace
 from arterial.engine.attach.places import Place, find_place
 from arterial.engine.attach.token import Token, TokenState, read_token
-from arterial.engine.run.figures.status import find_checkpoint, read_status
+from arterial.engine.run.checkpoint.folder import find_checkpoint
+from arterial.engine.run.figures.status import read_status
 from arterial.errors import NetworkError, RunError, near
 from arterial.network.box import OUT
 from arterial.network.duration import units

@@ -15,8 +15,8 @@ from arterial.connectors.points.contents import POINTS
 from arterial.connectors.points.source import point_names
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.plan.description import NetworkFacts, describe_plan, read_description, read_network
-from arterial.engine.run.checkpoint.folder import FOLDER
-from arterial.engine.run.figures.status import Status, find_checkpoint, read_status
+from arterial.engine.run.checkpoint.folder import FOLDER, find_checkpoint
+from arterial.engine.run.figures.status import Status, read_status
 from arterial.engine.run.versions.views import view_names
 from arterial.errors import RunError, near
 from arterial.figures.step import StepFigures, as_json

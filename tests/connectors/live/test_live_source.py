@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 import subprocess
 import sys
 import threading
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 
 import arterial as art
 from arterial.connectors.live.source import LiveSource
+from arterial.connectors.live.spool import Spool
 from arterial.connectors.source import Ask, Part, Span
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.network.schema import Schema
@@ -267,6 +270,31 @@ def test_steps_are_read_again_as_they_were(tmp_path: Path) -> None:
     source.close(ended=True)
     assert len(list((tmp_path / "sources" / "reports" / "spool").glob("*.arrow"))) == 1
     assert planner.begin().through == BEGIN
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_large_files_that_complete_nothing_hold_up_no_one(tmp_path: Path, seed: int) -> None:
+    """As when the other partitions of a topic have not come yet: a file has more rows than a step takes, and they wait."""
+    dice, number, complete = random.Random(seed), count(), [BEGIN]
+    source = LiveSource("tcp+listen://:0").bind("reports", SCHEMA, "time", tmp_path)
+    spool = Spool(tmp_path / "sources" / "reports" / "spool")
+    for _ in range(dice.randint(2, 12)):
+        low = max(complete[-1] + 1, 0)
+        times = sorted(dice.randint(low, low + 50) for _ in range(dice.choice((0, 1, 30, 300))))
+        complete.append(dice.choice((complete[-1], complete[-1], max(complete[-1], 0) + dice.randint(0, 60))))
+        machines = [f"m{next(number)}" for _ in times]
+        rows = pl.DataFrame({"time": times, "machine": machines, "load": [0.0] * len(times)}, schema=SCHEMA.polars())
+        spool.write(rows.to_arrow(), complete[-1], **({"low": times[0], "high": times[-1]} if times else {}))
+    spool.write(SCHEMA.empty().to_arrow(), END)
+    before, got = source.begin(), []
+    while before.through != END:
+        after = source.plan(before, Ask(0.0, 100))
+        assert after != before
+        got.append(source.read(before, after, Part(0, 1)))
+        before = after
+    read = pl.concat(got)
+    assert sorted(read["machine"]) == sorted(f"m{one}" for one in range(next(number)))
+    assert read["time"].is_sorted()
 
 
 @pytest.mark.thorough

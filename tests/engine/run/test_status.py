@@ -14,10 +14,10 @@ from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.run.checkpoint.finished import finished, start_over
-from arterial.engine.run.checkpoint.folder import FOLDER
+from arterial.engine.run.checkpoint.folder import FOLDER, STATUS_FILE, find_checkpoint
 from arterial.engine.run.checkpoint.lock import LOCK_FILE, lock_checkpoint
 from arterial.engine.run.checkpoint.manifest import write_manifest
-from arterial.engine.run.figures.status import STATUS_FILE, StatusFile, find_checkpoint, read_status
+from arterial.engine.run.figures.status import StatusFile, read_status
 from arterial.engine.run.local import run_locally
 from arterial.engine.run.states import STATES
 from arterial.errors import RunError

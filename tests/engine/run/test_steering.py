@@ -15,8 +15,9 @@ from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.host.outcome_files import overflow_folder
 from arterial.engine.plan.compile import compile_network
+from arterial.engine.run.checkpoint.folder import STATUS_FILE
 from arterial.engine.run.figures.run_figures import RunFigures
-from arterial.engine.run.figures.status import STATUS_FILE, read_status
+from arterial.engine.run.figures.status import read_status
 from arterial.engine.run.local import LocalRun, run_locally
 from arterial.engine.run.settings import Settings
 from arterial.engine.steering import control

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arterial.engine.run.checkpoint.folder import find_checkpoint
 from arterial.engine.run.checkpoint.savepoint import take_savepoint
-from arterial.engine.run.figures.status import find_checkpoint
 from arterial.engine.run.watch.watchers import Watch
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear

@@ -145,7 +145,7 @@ def rates_of(network: NetworkValue, given: list[str]) -> dict[str, float]:
 
 def recorded(network: NetworkValue, folder: Path) -> list[StepFigures]:
     """The steps of an earlier run of a network."""
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import find_checkpoint
     from arterial.figures.steps_file import STEPS_FILE, read_steps
 
     checkpoint = find_checkpoint(folder)

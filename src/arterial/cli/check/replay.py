@@ -107,7 +107,7 @@ def _some(network: NetworkValue, given: list[str], speed: float) -> dict[str, So
 
 def _is_a_run(path: Path) -> bool:
     from arterial.causes.local_record import RECORD
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import find_checkpoint
 
     if (path / RECORD).exists():
         return True

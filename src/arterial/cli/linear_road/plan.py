@@ -30,7 +30,7 @@ def plan(
 
     Exit codes: 0 the cores are enough, 1 they are not, or no number of cores is.
     """
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import find_checkpoint
     from arterial.figures.steps_file import read_steps
     from arterial.linearroad.application.network import History, linear_road_network
     from arterial.linearroad.semantics.profiles import profile as profile_of

@@ -28,7 +28,7 @@ def resume(
     """
     from arterial.cli.main import app
     from arterial.cli.ops.command_file import arguments, read_command
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import find_checkpoint
 
     checkpoint = find_checkpoint(folder)
     command = read_command(checkpoint)

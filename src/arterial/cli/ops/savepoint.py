@@ -22,8 +22,8 @@ def savepoint(
 
     Example: arterial savepoint alerts backups/monday
     """
+    from arterial.engine.run.checkpoint.folder import find_checkpoint
     from arterial.engine.run.checkpoint.savepoint import take_savepoint
-    from arterial.engine.run.figures.status import find_checkpoint
 
     taken = take_savepoint(find_checkpoint(folder), to, seconds)
     if as_json:

@@ -19,8 +19,8 @@ def stop(
     Exit codes: 0 it is over, 1 it failed, or is not over yet.
     """
     from arterial.cli.runtime.run_figures import headline
-    from arterial.engine.run.checkpoint.folder import FOLDER
-    from arterial.engine.run.figures.status import find_checkpoint, read_status
+    from arterial.engine.run.checkpoint.folder import FOLDER, find_checkpoint
+    from arterial.engine.run.figures.status import read_status
     from arterial.engine.run.states import FAILED
     from arterial.engine.steering import control
 

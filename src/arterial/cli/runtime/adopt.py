@@ -32,8 +32,7 @@ def adopt(
     from arterial.cli.runtime.attach import query_from
     from arterial.cli.runtime.replace import from_here, say_answer
     from arterial.engine.plan.successor import new_arcs
-    from arterial.engine.run.checkpoint.folder import FOLDER
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import FOLDER, find_checkpoint
     from arterial.engine.run.versions.requests import REPLACE, ask
     from arterial.engine.run.versions.version_files import VersionFiles
     from arterial.errors import RunError

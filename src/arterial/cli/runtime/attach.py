@@ -75,16 +75,17 @@ def attach(
 
     Example: arterial attach out kept "SELECT seg, avg(speed) AS v FROM kept GROUP BY seg, TUMBLE(time, '1 minute')"
     """
+    from arterial.engine.attach.step_watch import StepWatch
     from arterial.engine.host.step_back import LOWEST, first_step, in_own_session, step_back
 
     if not urgent:
-        in_own_session()  # before anything has threads
+        in_own_session(StepWatch(folder).is_in_step)  # before anything has threads
         step_back(first_step())
 
     from arterial.cli.parts import exit_codes
     from arterial.cli.runtime.attach_output import printer_for
     from arterial.engine.attach.attachment import STOPPED
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import find_checkpoint
     from arterial.sql.attach import Options, attach_to, resume_from
 
     began, ahead = time.monotonic(), not urgent

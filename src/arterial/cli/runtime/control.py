@@ -32,8 +32,7 @@ def control(
     """
     from dataclasses import asdict
 
-    from arterial.engine.run.checkpoint.folder import FOLDER
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import FOLDER, find_checkpoint
     from arterial.engine.steering import control as engine
     from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs
     from arterial.figures.steering import Drop

@@ -20,7 +20,7 @@ def optimise(
     Exit codes: 0 done, or nothing to change, 1 refused, or the run is not running.
     """
     from arterial.cli.runtime.replace import say_answer
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import find_checkpoint
     from arterial.engine.run.versions.requests import OPTIMISE, ask
 
     say_answer(ask(find_checkpoint(folder), OPTIMISE, seconds=seconds), as_json)

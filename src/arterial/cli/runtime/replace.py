@@ -34,7 +34,7 @@ def replace(
     Example: arterial replace alerts examples/speeding.py:net --sink slow=alerts/slow.csv
     """
     from arterial.cli.run import sinks_from
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import find_checkpoint
     from arterial.engine.run.versions.requests import REPLACE, ask
 
     checkpoint = find_checkpoint(folder)

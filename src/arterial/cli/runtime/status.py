@@ -20,8 +20,9 @@ def status(
     """
     from arterial.cli.parts.exit_codes import OF_STATE
     from arterial.cli.runtime.run_figures import headline, lines
+    from arterial.engine.run.checkpoint.folder import find_checkpoint
     from arterial.engine.run.control.settlement import count_overflow
-    from arterial.engine.run.figures.status import find_checkpoint, read_status
+    from arterial.engine.run.figures.status import read_status
     from arterial.engine.run.versions.views import view_names
 
     checkpoint = find_checkpoint(folder)

@@ -40,8 +40,8 @@ def tap(
     It is a look on, not a copy: at most 1,000 tuples of a step and slot are shown, and the run never waits for it. It
     begins with the next step and ends with the run, after --limit tuples, or with Ctrl-C. There may be several taps.
     """
-    from arterial.engine.run.checkpoint.folder import FOLDER
-    from arterial.engine.run.figures.status import find_checkpoint, read_status
+    from arterial.engine.run.checkpoint.folder import FOLDER, find_checkpoint
+    from arterial.engine.run.figures.status import read_status
     from arterial.engine.steering.arcs import check_predicate, find_arc, read_arcs
     from arterial.engine.steering.taps import close_tap, open_tap, renew_tap, take_tapped
     from arterial.figures.steering import Tap

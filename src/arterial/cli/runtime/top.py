@@ -29,7 +29,7 @@ def top(
     from rich.live import Live
 
     from arterial.cli.runtime.run_figures import headline, lines, tables
-    from arterial.engine.run.figures.status import find_checkpoint
+    from arterial.engine.run.checkpoint.folder import find_checkpoint
 
     checkpoint, console = find_checkpoint(folder), Console()
     if as_json:

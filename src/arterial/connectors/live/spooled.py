@@ -104,7 +104,7 @@ class SpooledSource(Source):
         # The reason is looked for first: it is left after the last file.
         stopped = self._stopped_message()
         files = look(self._spool)
-        last = _last_file(files, number, ask.tuples)
+        last = _last_file(files, Reached(number, before.through), ask.tuples)
         known = [file for file in files if last is not None and file.number <= last.number]
         through = before.through if last is None else max(before.through, last.through)
         if ask.until is not None:
@@ -186,13 +186,16 @@ class SpooledSource(Source):
         return instant_of(self.until, self.time, kind, options, f"source {self.name!r}: until")
 
 
-def _last_file(files: Sequence[SpoolFile], number: int, tuples: int) -> SpoolFile | None:
-    """The file up to which a step goes: with what is new, about so many rows; None if there are no files."""
+def _last_file(files: Sequence[SpoolFile], before: Reached, tuples: int) -> SpoolFile | None:
+    """The file up to which a step goes: with what is new, about so many rows; None if there are no files.
+
+    Beyond that it goes to one by which more is complete: of those before it a step could read nothing, ever again.
+    """
     last = None
     for file in files:
-        if last is not None and file.number > number:
+        if last is not None and file.number > before.number:
             tuples -= file.rows
-            if tuples < 0 and last.number > number:
+            if tuples < 0 and last.number > before.number and last.through > before.through:
                 break
         last = file
     return last

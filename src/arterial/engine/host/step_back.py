@@ -3,6 +3,8 @@
 Linux has two scales of priority. Each thread has one. Where sessions are scheduled as groups (autogroups: each terminal
 is one), it counts among the threads of its session only, and the session has one of its own. So a process that shares
 its session with a shell works in a session of its own, which is set back as a whole.
+
+What cores share, caches and memory above all, knows no priority. So the process also rests while the run is in a step.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import ctypes
 import os
 import signal
 import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -19,6 +23,12 @@ LOW, LOWEST = 10, 19
 
 SPARE = 0.75
 """A machine has time to spare if its load is below this share of its cores."""
+
+LOOK_SECONDS = 0.005
+"""How often it is looked whether to rest."""
+LONGEST_REST, WORK_SHARE = 1.0, 0.25
+"""A rest takes so many seconds at most, and after it at least this share of them is worked: also behind a run that is
+always in a step."""
 
 _GROUPS = Path("/proc/sys/kernel/sched_autogroup_enabled")
 _OWN_GROUP = Path("/proc/self/autogroup")
@@ -49,16 +59,17 @@ def first_step() -> int:
     return LOWEST if os.getloadavg()[0] < SPARE * (os.cpu_count() or 1) else LOW
 
 
-def in_own_session() -> None:
-    """Go on in a child with a session of its own, where sessions are groups.
+def in_own_session(is_busy: Callable[[], bool] | None = None) -> None:
+    """Go on in a child with a session of its own, where sessions are groups, or to rest while the run is busy.
 
-    This process stays for the terminal and the shell: it passes signals on, and ends as the child does.
+    This process stays for the terminal and the shell: it passes signals on, and ends as the child does. The child
+    rests only once it has stepped back all the way.
     """
-    if not _sessions_are_groups() or _leads_session() or _has_threads():
+    if sys.platform != "linux" or _has_threads() or not (is_busy or (_sessions_are_groups() and not _leads_session())):
         return
     parent, child = os.getpid(), os.fork()
     if child:
-        _stand_for(child)
+        _stand_for(child, is_busy)
     os.setsid()
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:  # it was killed before it could be said
@@ -81,7 +92,7 @@ def _has_threads() -> bool:
     return len(list(Path("/proc/self/task").iterdir())) > 1
 
 
-def _stand_for(child: int) -> None:
+def _stand_for(child: int, is_busy: Callable[[], bool] | None) -> None:
     def pass_on(number: int, frame: FrameType | None) -> None:
         with suppress(ProcessLookupError):
             os.kill(child, number)
@@ -94,9 +105,28 @@ def _stand_for(child: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, pass_on)
     signal.signal(signal.SIGTSTP, rest)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = _wait_with_rests(child, is_busy) if is_busy else os.waitpid(child, 0)[1]
+    code = os.waitstatus_to_exitcode(status)
     if code < 0:
         if -code != signal.SIGKILL:
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code)
+
+
+def _wait_with_rests(child: int, is_busy: Callable[[], bool]) -> int:
+    """How the child ended; until then it rests while the run is busy."""
+    rests, since, rested = False, time.monotonic(), 0.0
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        spent = time.monotonic() - since
+        steps_back = os.sched_getscheduler(child) == os.SCHED_IDLE and is_busy()
+        if rests and (spent >= LONGEST_REST or not steps_back):
+            os.kill(child, signal.SIGCONT)
+            rests, since, rested = False, time.monotonic(), spent
+        elif not rests and steps_back and spent >= WORK_SHARE * rested:
+            os.kill(child, signal.SIGSTOP)
+            rests, since = True, time.monotonic()
+        time.sleep(LOOK_SECONDS)

@@ -23,14 +23,13 @@ from arterial.engine.host.outcome_files import OVERFLOW, report, report_of_value
 from arterial.engine.plan.plan import HEAD
 from arterial.engine.plan.successor import check_successor
 from arterial.engine.run.binding import bind_sources, check_bindings, close_sources, notices_of, plan_run
-from arterial.engine.run.checkpoint.folder import make_folder
+from arterial.engine.run.checkpoint.folder import STATUS_FILE, make_folder
 from arterial.engine.run.checkpoint.lock import lock_checkpoint, note_owner
 from arterial.engine.run.control.controllers import controllers_for, cores_here
 from arterial.engine.run.control.settlement import SETTLED, Settlement
 from arterial.engine.run.control.view_keeper import ViewKeeper
 from arterial.engine.run.figures.run_figures import RunFigures
 from arterial.engine.run.figures.state_in_memory import StateInMemory
-from arterial.engine.run.figures.status import STATUS_FILE
 from arterial.engine.run.life import Run
 from arterial.engine.run.settings import Settings
 from arterial.engine.run.states import PAUSED, RUNNING

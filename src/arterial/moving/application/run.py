@@ -18,7 +18,8 @@ from arterial.connectors.sink import Sink
 from arterial.connectors.sinks.files.parts import FileSink
 from arterial.engine.run.application import SETTINGS_FILE, WARM_UP_STEPS, Application, check_settings, write_json
 from arterial.engine.run.checkpoint.finished import start_over
-from arterial.engine.run.figures.status import STATUS_FILE, Status, read_status
+from arterial.engine.run.checkpoint.folder import STATUS_FILE
+from arterial.engine.run.figures.status import Status, read_status
 from arterial.engine.run.run import Run, Settings
 from arterial.engine.run.run import run as run_network
 from arterial.engine.run.watch.watchers import NOTHING, Watch

@@ -10,11 +10,11 @@ from typing import Any
 from arterial.connectors.sink import Sink
 from arterial.engine.plan.views import without_views
 from arterial.engine.run.binding import bind_sources
-from arterial.engine.run.checkpoint.folder import FOLDER, STARTING_OVER, check_path
+from arterial.engine.run.checkpoint.folder import FOLDER, STARTING_OVER, STATUS_FILE, check_path
 from arterial.engine.run.checkpoint.lock import lock_checkpoint
 from arterial.engine.run.checkpoint.manifest import MANIFEST, describe_boxes
 from arterial.engine.run.control.settlement import SETTLED
-from arterial.engine.run.figures.status import STATUS_FILE, Status, read_status
+from arterial.engine.run.figures.status import Status, read_status
 from arterial.engine.run.states import FINISHED
 from arterial.errors import RunError
 from arterial.figures.steps_file import remove_steps

@@ -16,6 +16,9 @@ from arterial.storage.place import make_folder as make_path
 from arterial.storage.remote import SCHEMES, is_remote, path_of
 
 FOLDER = "arterial"
+STATUS_FILE = "status.json"
+_PLACES = (".", "checkpoint", "work/checkpoint", "local")
+"""Where the checkpoint lies in the folder of a run: `arterial run`'s, Linear Road's, that of a local run."""
 STARTING_OVER = ".starting-over"
 """A file in the checkpoint that is there while `--force` removes what an earlier run left."""
 
@@ -50,6 +53,18 @@ def check_path(checkpoint: str | Path) -> None:
             f"cannot keep a checkpoint in {checkpoint}: it looks like a URI, and a checkpoint is a folder of this "
             f"machine, one that is mounted here, or {', '.join(f'{one}://' for one in SCHEMES)}. Give its path."
         )
+
+
+def find_checkpoint(folder: Path) -> Path:
+    """The checkpoint in a folder that a user names: the checkpoint itself, or the output folder of a run."""
+    folder = path_of(folder)
+    for place in _PLACES:
+        if (folder / place / STATUS_FILE).exists() and (folder / place / FOLDER).is_dir():
+            return folder / place if place != "." else folder
+    raise RunError(
+        f"{folder}: no run is there; expected the folder given as --out or --checkpoint, with a {STATUS_FILE} in it or "
+        f"in its {', '.join(_PLACES[1:])}"
+    )
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from arterial.connectors.sinks.owner import RUN
-from arterial.engine.run.checkpoint.folder import FOLDER
+from arterial.engine.run.checkpoint.folder import FOLDER, STATUS_FILE
 from arterial.engine.run.checkpoint.lock import LOCK_FILE, lock_checkpoint
-from arterial.engine.run.figures.status import STATUS_FILE, now, read_status
+from arterial.engine.run.figures.status import now, read_status
 from arterial.engine.run.states import STOPPED
 from arterial.engine.run.versions.requests import REQUESTS, SAVEPOINT, ask
 from arterial.engine.spark.logs.damage import check_logs

@@ -10,8 +10,9 @@ from arterial.engine.host.failures import trim_rejects
 from arterial.engine.host.outcome_files import REJECTS
 from arterial.engine.plan.description import write_description
 from arterial.engine.plan.plan import Plan
+from arterial.engine.run.checkpoint.folder import STATUS_FILE
 from arterial.engine.run.figures.statistics import Statistics
-from arterial.engine.run.figures.status import STATUS_FILE, Status, StatusFile
+from arterial.engine.run.figures.status import Status, StatusFile
 from arterial.engine.run.figures.step_figures import Delays, Report, figures_of
 from arterial.engine.run.watch.watchers import Watchers
 from arterial.engine.steering.arcs import write_arcs

@@ -17,20 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from arterial.engine.plan.plan import Plan
-from arterial.engine.run.checkpoint.folder import FOLDER
+from arterial.engine.run.checkpoint.folder import FOLDER, STATUS_FILE
 from arterial.engine.run.checkpoint.lock import LOCK_FILE, is_locked
 from arterial.engine.run.states import PAUSED, RUNNING, STATES, STOPPED
 from arterial.errors import RunError
 from arterial.figures.step import StepFigures
 from arterial.storage.place import make_folder, put_in_place
-from arterial.storage.remote import path_of
 
-STATUS_FILE = "status.json"
 RUN_FILE = "run.json"
 """Where users look first: the state of a run and its counts when the state last changed."""
-
-_PLACES = (".", "checkpoint", "work/checkpoint", "local")
-"""Where the checkpoint lies in the folder of a run: `arterial run`'s, Linear Road's, that of a local run."""
 
 
 @dataclass(frozen=True)
@@ -172,18 +167,6 @@ def read_status(checkpoint: Path, name: str = STATUS_FILE) -> Status | None:
             gone = f"process {status.pid} ended without a word: it was killed, or the machine was restarted"
             return replace(status, state=STOPPED, error=gone)
     return status
-
-
-def find_checkpoint(folder: Path) -> Path:
-    """The checkpoint in a folder that a user names: the checkpoint itself, or the output folder of a run."""
-    folder = path_of(folder)
-    for place in _PLACES:
-        if (folder / place / STATUS_FILE).exists() and (folder / place / FOLDER).is_dir():
-            return folder / place if place != "." else folder
-    raise RunError(
-        f"{folder}: no run is there; expected the folder given as --out or --checkpoint, with a {STATUS_FILE} in it or "
-        f"in its {', '.join(_PLACES[1:])}"
-    )
 
 
 def now() -> str:
