@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ import os, sys, time, signal
 from pathlib import Path
 from arterial.engine.host import step_back
 step_back._GROUPS = Path(sys.argv[1])
-step_back.in_own_session()
+busy = Path(sys.argv[3]) if len(sys.argv) > 3 else None
+step_back.in_own_session(busy and busy.exists)
 def ask(number, frame):
     print("asked to stop", flush=True)
     os._exit(7)
@@ -32,10 +34,12 @@ sys.exit(3)
 """
 
 
-def started(tmp_path: Path, enabled: str = "1", sleep: float = 30) -> tuple[subprocess.Popen[str], list[int]]:
+def started(
+    tmp_path: Path, enabled: str = "1", sleep: float = 30, busy: Path | None = None
+) -> tuple[subprocess.Popen[str], list[int]]:
     groups = tmp_path / "enabled"
     groups.write_text(enabled)
-    words = [sys.executable, "-c", IN_OWN_SESSION, str(groups), str(sleep)]
+    words = [sys.executable, "-c", IN_OWN_SESSION, str(groups), str(sleep), *([str(busy)] if busy else [])]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, [int(word) for word in process.stdout.readline().split()]
@@ -79,6 +83,37 @@ def test_a_process_that_ends_by_a_signal_is_seen_to(tmp_path: Path) -> None:
     os.kill(pid, signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
+
+
+def test_it_rests_while_the_run_is_busy_but_not_for_ever(tmp_path: Path) -> None:
+    busy = tmp_path / "busy"
+    process, (pid, *_) = started(tmp_path, enabled="0", busy=busy)
+    assert pid != process.pid
+    assert not is_at_rest(pid)
+    busy.touch()
+    began = time.monotonic()
+    wait_for(lambda: is_at_rest(pid))
+    wait_for(lambda: not is_at_rest(pid))
+    assert time.monotonic() - began > 0.9 * step_back.LONGEST_REST
+    wait_for(lambda: is_at_rest(pid))
+    busy.unlink()
+    wait_for(lambda: not is_at_rest(pid))
+    busy.touch()
+    wait_for(lambda: is_at_rest(pid))
+    process.send_signal(signal.SIGTERM)  # it is heard when the child works on
+    assert process.communicate()[0] == "asked to stop\n"
+    assert process.returncode == 7
+
+
+def is_at_rest(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def wait_for(happens: Callable[[], bool]) -> None:
+    until = time.monotonic() + 10
+    while not happens():
+        assert time.monotonic() < until
+        time.sleep(0.001)
 
 
 @pytest.mark.parametrize(("load", "expected"), [(0.1, step_back.LOWEST), (1e6, step_back.LOW)])
