@@ -22,9 +22,9 @@ class Figure:
     def met(self) -> bool | None:
         """Whether the target is reached; None without a target."""
         if self.at_most is not None:
-            return self.value <= self.at_most
+            return bool(self.value <= self.at_most)  # NumPy has a bool of its own
         if self.at_least is not None:
-            return self.value >= self.at_least
+            return bool(self.value >= self.at_least)
         return None
 
     @property
