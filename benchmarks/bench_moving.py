@@ -8,12 +8,14 @@ Java's too, from the events on the disk to the file of updates. What is compared
 
 Two shards against one: the network of `arterial moving run` in this process, from trains of ten seconds to the file of
 updates. What counts of a step is the slowest slot, its part of the updates written, and the driver's merging of parts.
+The same on Spark is the command, as fast as possible: seconds a step, from commit to commit, the runs of both in turns.
 """
 
 from __future__ import annotations
 
 import filecmp
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -37,6 +39,7 @@ from arterial.drawing import Network, StreamHandle
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.plan.plan import HEAD
 from arterial.engine.transport.parcels import Parcel
+from arterial.figures.steps_file import read_steps
 from arterial.moving.application.merging import merged
 from arterial.moving.application.update_sink import UpdateSink
 from arterial.moving.boxes.moving_queries import MovingQueries
@@ -118,6 +121,7 @@ def measure() -> list[Figure]:
             remark="for information: every member of every answer is looked at",
         ),
         *(in_shards(queries) for queries in SPREAD),
+        in_shards_on_spark(SPREAD[-1]),
     ]
 
 
@@ -245,6 +249,33 @@ def in_shards(queries: int) -> Figure:
     )
 
 
+def in_shards_on_spark(queries: int) -> Figure:
+    """Two shards against one, each a run on Spark with two cores."""
+    taken: dict[int, list[float]] = {1: [], 2: []}
+    with tempfile.TemporaryDirectory(prefix="arterial-bench-") as scratch:
+        folder = Path(scratch)
+        events = folder / "events.parquet"
+        traffic = ("--objects", OBJECTS, "--seconds", SPARK_SECONDS, "--leaving", 0, "--new", 0)
+        asked = ("--moving-ranges", queries, "--moving-knn", queries, "--side", SIDE, "--k", K)
+        _run("generate", "--out", events, *traffic, *asked)
+        for shards in (1, 2, 2, 1):
+            out, checkpoint = folder / f"{shards}.csv", folder / "checkpoint"
+            words = ("--checkpoint", checkpoint, "--master", "local[2]", "--shards", shards)
+            _run("run", events, "--out", out, *words, "--train-size", SPREAD_SECONDS * OBJECTS)
+            steps = list(read_steps(checkpoint))
+            taken[shards] += [step.seconds for step in steps[2:-1]]  # the first ones begin the queries
+            shutil.rmtree(checkpoint)
+        assert filecmp.cmp(folder / "1.csv", folder / "2.csv", shallow=False), "two shards wrote another file than one"
+    alone, spread = (statistics.median(taken[shards]) for shards in (1, 2))
+    return Figure(
+        f"moving on Spark: rate of two shards over one's, {queries:,} + {queries:,} queries",
+        alone / spread,
+        "×",
+        at_least=1.6,
+        remark=f"{spread:.2f} and {alone:.2f} s a step of {SPREAD_SECONDS * OBJECTS:,} reports",
+    )
+
+
 class FreshIndex:
     """Every query asked anew, every second, of an index built anew, all at once, vectorised; and the differences."""
 
@@ -272,9 +303,7 @@ def on_spark() -> list[Figure]:
         traffic = ("--objects", OBJECTS, "--seconds", SPARK_SECONDS, "--leaving", 0, "--new", 0)
         asked = ("--moving-ranges", QUERIES, "--moving-knn", QUERIES, "--side", SIDE, "--k", K)
         events, out = folder / "events.parquet", folder / "updates.csv"
-        subprocess.run(
-            _command("generate", "--out", events, *traffic, *asked, "--json"), check=True, stdout=subprocess.DEVNULL
-        )
+        _run("generate", "--out", events, *traffic, *asked)
         words = ("run", events, "--out", out, "--checkpoint", folder / "checkpoint", "--speed", 1, "--json")
         with subprocess.Popen(_command(*words), stdout=subprocess.PIPE, text=True) as process:
             cores = _cpu_of(psutil.Process(process.pid), out)
@@ -307,6 +336,10 @@ def _cpu_of(process: psutil.Process, out: Path) -> float:
             marks.append((time.monotonic(), sum(spent.values())))
         time.sleep(0.5)
     return (marks[-1][1] - marks[0][1]) / (marks[-1][0] - marks[0][0])
+
+
+def _run(*words: object) -> None:
+    subprocess.run(_command(*words, "--json"), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _command(*words: object) -> list[str]:

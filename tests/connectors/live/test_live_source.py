@@ -274,7 +274,7 @@ def test_steps_are_read_again_as_they_were(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_large_files_that_complete_nothing_hold_up_no_one(tmp_path: Path, seed: int) -> None:
-    """As when the other partitions of a topic have not come yet: a file has more rows than a step takes, and they wait."""
+    """As when the other partitions of a topic have not come yet: a file has more rows than a step takes; they wait."""
     dice, number, complete = random.Random(seed), count(), [BEGIN]
     source = LiveSource("tcp+listen://:0").bind("reports", SCHEMA, "time", tmp_path)
     spool = Spool(tmp_path / "sources" / "reports" / "spool")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -48,3 +49,11 @@ def test_a_table_is_a_dictionary_with_ranks_in_order(scale: int) -> None:
         in_order = sorted(known, key=id_order)
         ranks = table.rank[[known[identity] for identity in in_order]]
         assert (np.diff(ranks) > 0).all()
+
+
+@pytest.mark.parametrize("names", [range(3000), range(3000, 0, -1), [i * 1009 % 3001 for i in range(3001)]])
+def test_texts_that_come_one_by_one_rank_in_order(names: Iterable[int]) -> None:
+    table = SlotTable()
+    texts = [f"bus {name:05}" for name in names]
+    slots = {text: table.slot(text) for text in texts}
+    assert (np.diff(table.rank[[slots[text] for text in sorted(texts)]]) > 0).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from arterial.moving.queries.ids import Id
 from arterial.moving.queries.space import Space
 from arterial.moving.shared.remembering import RememberingExecution, make_engine
 from arterial.moving.shared.shared import SharedExecution
-from arterial.moving.shared.state import load_known, load_objects, load_queries, log_objects, log_queries, save_known
+from arterial.moving.shared.state import bring_up_to_date, load_known, log_objects, log_of, log_queries, save_known
 from arterial.network.state import MemoryState
 from tests.moving.feeding import feed
 from tests.moving.worlds import random_world
@@ -20,9 +21,7 @@ from tests.moving.worlds import random_world
 
 def reloaded(engine: SharedExecution, state: MemoryState, settings: dict[str, Any]) -> SharedExecution:
     new = make_engine(**settings)
-    load_objects(state, new)
-    load_queries(state, new)
-    new.settle()
+    bring_up_to_date(new, log_of(state))
     if isinstance(engine, RememberingExecution) and isinstance(new, RememberingExecution):
         load_known(new, save_known(engine))
     return new
@@ -49,6 +48,26 @@ def test_a_loaded_engine_goes_on(seed: int, cache: float) -> None:
         assert engine.answers() == undisturbed.answers()
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("timeout", [5.0, None])
+def test_engines_go_on_in_turns(seed: int, timeout: float | None) -> None:
+    """Each brings itself up to date with what the other one did meanwhile."""
+    space, chance = list(Space)[seed % 2], random.Random(seed)
+    undisturbed, state = make_engine(space=space, timeout=timeout), MemoryState()
+    turns = [(make_engine(space=space, timeout=timeout), log_of(state)) for _ in range(2)]
+    for t, events in random_world(seed, space=space, units=60):
+        turn = chance.randrange(2)
+        engine, known = turns[turn]
+        bring_up_to_date(engine, log_of(state), known)
+        assert feed(engine, t, events) == feed(undisturbed, t, events)
+        log(state, engine, events)
+        undisturbed.forget()
+        turns[turn] = engine, log_of(state)
+        assert engine.answers() == undisturbed.answers()
+        assert engine.query_count == undisturbed.query_count
+
+
 def test_the_log_is_short_and_forgets() -> None:
     engine, state = make_engine(timeout=50.0), MemoryState()
     for t in range(200):
@@ -59,7 +78,7 @@ def test_the_log_is_short_and_forgets() -> None:
     chunks = [state.chunks["objects", key] for key in state.keys("objects")]
     assert sum(len(chunk["id"]) for chunk in chunks) < 3 * engine.live_count
     new = make_engine(timeout=50.0)
-    load_objects(state, new)
+    bring_up_to_date(new, log_of(state))
     assert where_objects_are(new) == where_objects_are(engine)
 
 

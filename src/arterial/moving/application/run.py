@@ -133,7 +133,7 @@ class MovingRun(Application):
             self.checkpoint,
             Settings(
                 shards=self.options.shards,
-                train_size=self.options.train_size,
+                train_size=2 * self.options.train_size,  # of which each source gets half, and counts all events
                 durable=self.options.durable,
                 watch=self.options.watch,
             ),

@@ -24,11 +24,11 @@ from arterial.moving.queries.space import Space
 from arterial.moving.shared.remembering import RememberingExecution, make_engine
 from arterial.moving.shared.shared import Changes, SharedExecution
 from arterial.moving.shared.state import (
+    bring_up_to_date,
     ids_column,
     load_known,
-    load_objects,
-    load_queries,
     log_objects,
+    log_of,
     log_queries,
     save_known,
     slots_of,
@@ -40,6 +40,8 @@ from arterial.network.state import State
 from arterial.network.train import Train
 
 OBJECTS, QUERIES, REJECTS, UNCERTAINTY = "objects", "queries", "rejects", "uncertainty"
+_ENGINE, _LOG = "engine", "log"
+"""In the memo: the engine, and the chunks that it has taken in."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,7 @@ class MovingQueries(Box):
             work.run()
         else:
             work.engine()
+        state.memo[_LOG] = log_of(state)
         return {port: Train(work.frame(port), through) for port in self.outputs}
 
 
@@ -195,6 +198,7 @@ class _Work:
         engine = self.engine()
         slots = slots_of(engine.object_table, self.ids)
         events = self._events()
+        engine.expect(event.name for _, event in events if isinstance(event, Register))
         units = np.unique(np.concatenate([self.units, np.array([t for t, _ in events], np.int64)]))
         begins, ends = np.searchsorted(self.times, units, "left"), np.searchsorted(self.times, units, "right")
         at, gone = 0, []
@@ -230,29 +234,31 @@ class _Work:
         return pl.DataFrame(made)
 
     def engine(self) -> SharedExecution:
-        """The engine with all that the state holds, made when a shard begins."""
+        """The engine with all that the state holds; when a worker begins, an earlier one of its own or a new one."""
         memo = self.state.memo
-        if "engine" not in memo:
-            box = self.box
-            space = Space.LONLAT if box.lonlat else Space.PLANE
-            warm_kernels(space)
-            engine = make_engine(
-                space=space,
-                timeout=box.timeout,
-                cache=box.cache,
-                longest_step=box.longest_step,
-            )
-            load_objects(self.state, engine)
-            load_queries(self.state, engine)
-            engine.settle()
-            known = self.state.get("known")
-            if isinstance(engine, RememberingExecution) and isinstance(known, pl.DataFrame):
-                load_known(engine, known)
-                gauge = self.state.get("gauge")
-                assert not isinstance(gauge, pl.DataFrame | None)
-                engine.longest_step = float(gauge["longest_step"][0])
-            memo["engine"] = engine
-        return cast(SharedExecution, memo["engine"])
+        if _ENGINE not in memo:
+            earlier = self.state.earlier_memo
+            engine, known = earlier.pop(_ENGINE, None), earlier.pop(_LOG, None)
+            if engine is None or isinstance(engine, RememberingExecution):  # what that knows is no log
+                engine, known = self._new_engine(), None
+            bring_up_to_date(engine, log_of(self.state), known)
+            if isinstance(engine, RememberingExecution):
+                self._load_known(engine)
+            memo[_ENGINE] = engine
+        return cast(SharedExecution, memo[_ENGINE])
+
+    def _new_engine(self) -> SharedExecution:
+        box = self.box
+        space = Space.LONLAT if box.lonlat else Space.PLANE
+        warm_kernels(space)
+        return make_engine(space=space, timeout=box.timeout, cache=box.cache, longest_step=box.longest_step)
+
+    def _load_known(self, engine: RememberingExecution) -> None:
+        known, gauge = self.state.get("known"), self.state.get("gauge")
+        if isinstance(known, pl.DataFrame):
+            load_known(engine, known)
+            assert not isinstance(gauge, pl.DataFrame | None)
+            engine.longest_step = float(gauge["longest_step"][0])
 
     def _events(self) -> list[tuple[int, Register | Drop | str]]:
         """What the queries' tuples say, with their instants; a text is the reason why one says nothing."""

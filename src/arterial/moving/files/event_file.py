@@ -57,6 +57,7 @@ class Block:
     """In the order of their lines, over all blocks."""
     lines: int
     bytes: int
+    """Of the file; of Parquet's by the share of its rows."""
 
     def units(self) -> Array:
         """The distinct times, in order."""
@@ -70,14 +71,15 @@ def read_events(path: Path, *, space: Space = Space.PLANE, block_bytes: int = BL
             yield from _blocks(_lines_of_parquet(path), space)
         else:
             with path.open("rb") as file:
-                yield from _blocks(_whole_lines(file, block_bytes), space)
+                yield from _blocks(((lines, len(lines)) for lines in _whole_lines(file, block_bytes)), space)
     except OSError as fault:
         raise DataError(f"{path}: cannot be read: {fault.strerror or fault}. Name a file of events.") from fault
 
 
-def _blocks(pieces: Iterator[bytes], space: Space) -> Iterator[Block]:
+def _blocks(pieces: Iterator[tuple[bytes, int]], space: Space) -> Iterator[Block]:
+    """The blocks of lines that come in pieces, each with how many bytes of the file it was."""
     first_line, latest, waiting, running = 1, -np.inf, _parse([], 1, space), set[str]()
-    for raw in pieces:
+    for raw, size in pieces:
         text = raw.decode("utf-8", errors="replace")
         lines = text.split("\n")
         if lines[-1] == "":
@@ -91,7 +93,7 @@ def _blocks(pieces: Iterator[bytes], space: Space) -> Iterator[Block]:
         in_vain = _drops_in_vain(rows, running)
         rejected = pl.concat([rejected, in_vain]).sort("line") if in_vain.height else rejected
         waiting = good.filter(pl.col("t") == latest)
-        yield _block(good.filter(pl.col("t") < latest), rejected, len(lines), len(raw))
+        yield _block(good.filter(pl.col("t") < latest), rejected, len(lines), size)
     yield _block(waiting, waiting.clear(), 0, 0)
 
 
@@ -114,7 +116,7 @@ def _start_of(line: bytes, size: int) -> bytes:
     return line if size <= LONGEST_LINE else line[:_KEPT] + f",,,,,,, … a line of {size:,} bytes and more ".encode()
 
 
-def _lines_of_parquet(path: Path) -> Iterator[bytes]:
+def _lines_of_parquet(path: Path) -> Iterator[tuple[bytes, int]]:
     try:
         file = pq.ParquetFile(path)
     except pa.ArrowInvalid as fault:
@@ -122,8 +124,10 @@ def _lines_of_parquet(path: Path) -> Iterator[bytes]:
     if missing := set(EVENT_SCHEMA.names) - set(file.schema_arrow.names):
         expected = ", ".join(EVENT_SCHEMA.names)
         raise DataError(f"{path}: has no column {', '.join(sorted(missing))}; expected {expected}.")
+    bytes_a_row = path.stat().st_size / max(file.metadata.num_rows, 1)
     for rows in file.iter_batches(PARQUET_ROWS, columns=EVENT_SCHEMA.names):
-        yield csv_lines(pl.DataFrame(pa.Table.from_batches([rows])).with_columns(pl.col("kind").cast(pl.String)))
+        table = pl.DataFrame(pa.Table.from_batches([rows])).with_columns(pl.col("kind").cast(pl.String))
+        yield csv_lines(table), round(len(table) * bytes_a_row)
 
 
 def _parse(lines: list[str], first_line: int, space: Space) -> pl.DataFrame:

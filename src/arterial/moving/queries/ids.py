@@ -22,6 +22,9 @@ SMALL = 1 << 22
 """Numbers from 0 to below this are found by address, without hashing."""
 TEXT_RANK = 1 << 62
 """Texts rank from here on; numbers beyond ± this are texts to the table, so that all ranks fit 64 bits."""
+_RANKS_OF_TEXTS = 1 << 62
+_FEW = 8
+"""Texts are ranked one by one if those known are this many times as many."""
 _UNUSED, _DROPPED = -1, -2
 
 
@@ -136,28 +139,6 @@ class SlotTable:
             self._text_order = [text for text in self._text_order if text not in texts]
         self._free += reversed(freed)
 
-    def restore(self, slots: Array, ids: Array | Sequence[Id], used: int) -> None:
-        """Give an empty table these ids in these slots, of which so many were in use once."""
-        self.used = used
-        unused = np.ones(self.used, np.bool_)
-        unused[slots] = False
-        self._free = np.flatnonzero(unused)[::-1].tolist()
-        if self.used > len(self.rank):
-            self.rank = np.zeros(max(self.used, 2 * len(self.rank)), np.int64)
-        is_number = np.ones(len(slots), np.bool_)
-        if isinstance(ids, np.ndarray):
-            numbers = ids
-        else:
-            is_number = np.array([isinstance(identity, int) for identity in ids], np.bool_)
-            numbers = np.array([identity for identity in ids if isinstance(identity, int)], np.int64)
-        self.rank[slots[is_number]] = numbers
-        self._insert(numbers, slots[is_number].astype(np.int32))
-        texts = [identity for identity in ids if isinstance(identity, str)] if not is_number.all() else []
-        self._texts = dict(zip(texts, slots[~is_number].tolist(), strict=True))
-        self.text_of = {slot: text for text, slot in self._texts.items()}
-        if texts:
-            self._order_texts(sorted(texts))
-
     def _take(self, count: int) -> Array:
         again = [self._free.pop() for _ in range(min(count, len(self._free)))]
         fresh = range(self.used, self.used + count - len(again))
@@ -190,13 +171,26 @@ class SlotTable:
         self._filled = len(keys)
 
     def _order_texts(self, new: list[str]) -> None:
-        if len(new) < 64:
-            for text in new:
-                bisect.insort(self._text_order, text)
-        else:
-            self._text_order = sorted(self._text_order + new)
-        slots = np.fromiter((self._texts[text] for text in self._text_order), np.int64, len(self._text_order))
-        self.rank[slots] = TEXT_RANK + np.arange(len(slots))
+        """Rank new texts, which are in order. Ranks have gaps, so that few texts among many take one in a gap."""
+        order = self._text_order
+        if len(new) * _FEW > len(order) or not all(self._ranked_in_a_gap(text) for text in new):
+            self._text_order = sorted({*order, *new})
+            slots = np.fromiter((self._texts[text] for text in self._text_order), np.int64, len(self._text_order))
+            gap = _RANKS_OF_TEXTS // (len(slots) + 1)
+            self.rank[slots] = TEXT_RANK + gap * np.arange(1, len(slots) + 1)
+
+    def _ranked_in_a_gap(self, text: str) -> bool:
+        """Whether there was a gap for it."""
+        order, rank = self._text_order, self.rank
+        at = bisect.bisect(order, text)
+        below = int(rank[self._texts[order[at - 1]]]) if at else TEXT_RANK
+        above = int(rank[self._texts[order[at]]]) if at < len(order) else TEXT_RANK + _RANKS_OF_TEXTS - 1
+        between = (below + above) // 2
+        if between == below:
+            return False
+        rank[self._texts[text]] = between
+        order.insert(at, text)
+        return True
 
 
 @njit(cache=True)

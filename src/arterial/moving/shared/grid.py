@@ -257,6 +257,13 @@ def place_some(
 
 
 @njit(cache=True)
+def point_to(objects: Objects, slots: Array) -> None:
+    """Compute the unit vectors of objects."""
+    for slot in slots:
+        objects.ux[slot], objects.uy[slot], objects.uz[slot] = unit_vector(objects.x[slot], objects.y[slot])
+
+
+@njit(cache=True)
 def disconnect_silent(
     objects: Objects,
     grid: Grid,

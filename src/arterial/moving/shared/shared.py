@@ -7,7 +7,7 @@ moved or in whose cells an object moved; then the difference to their last answe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ from arterial.moving.shared.grid import (
     fitted_grid,
     place_all,
     place_some,
+    point_to,
     with_room,
 )
 from arterial.moving.shared.query_index import (
@@ -110,6 +111,11 @@ class SharedExecution:
             return self.object_table.slots_of_numbers(ids)
         return np.array([self.object_table.slot(identity) for identity in ids], np.int32)
 
+    def expect(self, names: Iterable[Id]) -> None:
+        """Give the queries of these names, which will be registered, their rows: texts are ordered once for all."""
+        self.query_table.slots_of_texts([name for name in names if isinstance(name, str)])
+        self._make_room_for_queries()
+
     def register(self, name: Id, query: Query) -> None:
         """Begin a query, or put another in the place of the one of this name; it is answered by the next step."""
         row = self.query_table.slot(name)
@@ -187,6 +193,24 @@ class SharedExecution:
         self._end_step()
         query, sign, slot = (column[:changes].copy() for column in self._updates)
         return Changes(t, query, sign, slot)
+
+    def place(self, placed: Iterable[tuple[Array, Array, Array, Array, Array]], *, anew: bool) -> None:
+        """Have objects where they are known to be: slots of those that are gone, then slots, x, y and last report.
+
+        What comes later counts. Objects that are not spoken of are gone, if all begins anew. Then `settle`.
+        """
+        self.make_room()
+        objects = self.objects
+        before = np.flatnonzero(objects.live)
+        if anew:
+            objects.live[:] = 0
+        for gone, slots, x, y, last in placed:
+            objects.live[gone] = 0
+            objects.x[slots], objects.y[slots], objects.last[slots], objects.live[slots] = x, y, last, 1
+            if self.space is Space.LONLAT:
+                point_to(objects, slots)
+        self._silent += before[objects.live[before] == 0].tolist()
+        self.live_count, self._oldest = int(objects.live.sum()), -np.inf
 
     def settle(self) -> None:
         """Answer all queries as things are, and report no changes: after a state was loaded."""

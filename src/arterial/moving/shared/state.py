@@ -16,10 +16,9 @@ import polars as pl
 from numba import njit
 
 from arterial.arrays import Array
-from arterial.moving.queries.events import Drop, Register
+from arterial.moving.queries.events import Register
 from arterial.moving.queries.ids import Id, SlotTable, id_order, parsed_id
 from arterial.moving.queries.query_columns import QUERY_SCHEMA, event_of, row_of
-from arterial.moving.queries.space import Space, unit_vector
 from arterial.moving.shared.remembering import Memory, RememberingExecution
 from arterial.moving.shared.shared import SharedExecution
 from arterial.network.state import State
@@ -60,26 +59,44 @@ def log_objects(state: State, engine: SharedExecution, touched: Sequence[Array])
         state.put(OBJECTS, key, _in_order(rows))
 
 
-def load_objects(state: State, engine: SharedExecution) -> None:
-    """Give a new engine the objects of the log."""
-    chunks = _chunks(state, OBJECTS)
-    if not chunks:
+Log = dict[str, list[pl.DataFrame]]
+"""The chunks of objects and of queries that an engine was made from."""
+
+
+def log_of(state: State) -> Log:
+    """The chunks that are there now."""
+    return {table: _chunks(state, table) for table in (OBJECTS, QUERIES)}
+
+
+def bring_up_to_date(engine: SharedExecution, log: Log, known: Log | None = None) -> None:
+    """Give an engine what a log has: a new one, or one that has what is in another log.
+
+    Workers take turns at a shard, so most of them begin theirs with an engine of some steps before.
+    """
+    before = known or {OBJECTS: [], QUERIES: []}
+    _place_objects(engine, log[OBJECTS], before[OBJECTS])
+    if not _same(log[QUERIES], before[QUERIES]):
+        _register_queries(engine, log[QUERIES])
+    engine.settle()
+
+
+def _place_objects(engine: SharedExecution, chunks: list[pl.DataFrame], known: list[pl.DataFrame]) -> None:
+    """Chunks after the first name those that are gone; one in the place of the first has those that are left."""
+    if _same(chunks, known):
         return
-    if len({chunk["id"].dtype for chunk in chunks}) > 1:
-        chunks = [chunk.with_columns(pl.col("id").cast(pl.String)) for chunk in chunks]
-    log = chunks[0] if len(chunks) == 1 else pl.concat(chunks).unique("id", keep="last", maintain_order=True)
-    saved = log.filter(pl.col("last") != GONE)
-    slots, ids = np.arange(saved.height), saved["id"]
-    known = ids.to_numpy() if ids.dtype.is_integer() else [parsed_id(text) for text in ids.to_list()]
-    engine.object_table.restore(slots, known, len(slots))
-    engine.make_room()
-    objects = engine.objects
-    objects.x[slots], objects.y[slots], objects.last[slots] = (saved[name].to_numpy() for name in ("x", "y", "last"))
-    objects.live[slots] = 1
-    if engine.space is Space.LONLAT:
-        for slot in slots.tolist():
-            objects.ux[slot], objects.uy[slot], objects.uz[slot] = unit_vector(objects.x[slot], objects.y[slot])
-    engine.live_count = len(slots)
+    anew = not known or not chunks or chunks[0] is not known[0]
+    placed = []
+    for chunk in chunks:
+        if anew or not any(chunk is one for one in known):
+            here = chunk.filter(pl.col("last") != GONE)
+            gone = _find_slots(engine.object_table, chunk["id"].filter(chunk["last"] == GONE))
+            x, y, last = (here[name].to_numpy() for name in ("x", "y", "last"))
+            placed.append((gone[gone >= 0], slots_of(engine.object_table, here["id"]), x, y, last))
+    engine.place(placed, anew=anew)
+
+
+def _same(some: list[pl.DataFrame], others: list[pl.DataFrame]) -> bool:
+    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
 def log_queries(state: State, engine: SharedExecution, touched: Iterable[Id]) -> None:
@@ -99,14 +116,16 @@ def log_queries(state: State, engine: SharedExecution, touched: Iterable[Id]) ->
         state.put(QUERIES, key, pl.DataFrame(rows, schema=_QUERIES))
 
 
-def load_queries(state: State, engine: SharedExecution) -> None:
-    """Register the queries of the log."""
-    latest = {row["query"]: row for chunk in _chunks(state, QUERIES) for row in chunk.iter_rows(named=True)}
-    for row in latest.values():
-        event = event_of(0.0, row, lonlat=False)
-        assert isinstance(event, Register | Drop)
-        if isinstance(event, Register):
-            engine.register(event.name, event.query)
+def _register_queries(engine: SharedExecution, chunks: list[pl.DataFrame]) -> None:
+    latest = {row["query"]: row for chunk in chunks for row in chunk.iter_rows(named=True)}
+    events = [event_of(0.0, row, lonlat=False) for row in latest.values()]
+    running = {event.name: event.query for event in events if isinstance(event, Register)}
+    for name in [name for name in engine.registered if name not in running]:
+        engine.drop(name)
+    engine.expect(running)
+    for name, query in running.items():
+        if engine.registered.get(name) != query:
+            engine.register(name, query)
 
 
 def save_known(engine: RememberingExecution) -> pl.DataFrame:

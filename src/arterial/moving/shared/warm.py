@@ -10,7 +10,7 @@ import polars as pl
 from arterial.moving.queries.events import MovingNearest, MovingRange, Nearest, Range
 from arterial.moving.queries.space import Space
 from arterial.moving.shared.shared import SharedExecution
-from arterial.moving.shared.state import load_objects, log_objects, slots_of
+from arterial.moving.shared.state import bring_up_to_date, log_objects, log_of, slots_of
 from arterial.network.state import MemoryState
 
 
@@ -32,4 +32,4 @@ def warm_kernels(space: Space) -> None:
         engine.step(float(t), slots, x, y)
         log_objects(state, engine, [slots, np.array(engine.disconnected, np.int32)])
         engine.forget()
-    load_objects(state, SharedExecution(space=space))
+    bring_up_to_date(SharedExecution(space=space), log_of(state))
