@@ -88,6 +88,23 @@ def test_another_system_is_rated_through_an_adapter(city: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
+def test_an_official_rating_by_a_faster_clock(city: Path, tmp_path: Path) -> None:
+    """Responses are in seconds of the wall clock: none can be shorter than a step takes, whatever the speed."""
+    words = ("rate", "--data", city, "--out", tmp_path, "--mode", "official", "--start", 1, "--highest", 1, "--json")
+    done = arterial(*words, "--speed", 7)
+    told = json.loads(done.stdout)
+    assert told["rating"] == 1, done.stderr
+    (trial,) = told["trials"]
+    assert 0.05 < trial["responses"]["notices"]["p99"] < 5
+    reports = open_data(city).read(0, 70).to_pandas().query("type == 0")
+    assert trial["reports_per_second"] == pytest.approx(len(reports) / 10, abs=1)
+    assert "the whole 70 seconds at 7 times real time" in (tmp_path / "rating.html").read_text()
+    other = arterial(*words)
+    assert other.returncode == 1
+    assert "a rating with another speed is there" in other.stderr
+
+
+@pytest.mark.slow
 def test_a_rating_through_a_topic(kafka: Broker, city: Path, tmp_path: Path) -> None:
     """Of Arterial, and of another system that is told the topic."""
     words = ("--mode", "official", "--start", 0.5, "--highest", 0.5, "--through", kafka.uri("lr"), "--json")
@@ -108,9 +125,12 @@ def test_a_rating_through_a_topic(kafka: Broker, city: Path, tmp_path: Path) -> 
         (("--through", "tcp://127.0.0.1:1"), "expected kafka://HOST:PORT/TOPIC"),
         (("--through", "kafka://127.0.0.1:1/t", "--from", "10"), "without --from"),
         (("--through", "kafka://127.0.0.1:1/t", "--tolls", "history"), "leave out --tolls"),
+        (("--through", "kafka://127.0.0.1:1/t", "--speed", "2"), "--speed is for Arterial reading files"),
+        (("--system", "cat", "--speed", "2"), "--speed is for Arterial reading files"),
+        (("--speed", "0"), "must be a number above 0"),
     ],
 )
-def test_what_cannot_go_through_a_topic(city: Path, tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_rated(city: Path, tmp_path: Path, words: tuple[str, ...], said: str) -> None:
     command = ["linear-road", "rate", "--data", str(city), "--out", str(tmp_path), *words]
     with pytest.raises(ArterialError, match=said):
         CliRunner().invoke(app, command, catch_exceptions=False)

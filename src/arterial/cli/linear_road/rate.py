@@ -19,6 +19,9 @@ def rate(
         None, "--from", help="First second of the window.", show_default="120 before its end"
     ),
     until: int | None = typer.Option(None, help="The second before which it ends.", show_default="the end of the data"),
+    speed: float = typer.Option(
+        1.0, min=0.0, help="How much faster than real time the clock runs; responses are in seconds of the wall clock."
+    ),
     start: float = typer.Option(1.0, help="The first L to try."),
     highest: float = typer.Option(512.0, help="The largest L to try."),
     profile: str = typer.Option("spec", help="The semantics: spec or walmart."),
@@ -57,6 +60,12 @@ def rate(
     end = opened.last_second + 1 if until is None else until
     if mode == "official" and begin is not None:
         raise ArterialError("--from is for window mode: an official rating runs the whole data in real time")
+    if not 0 < speed < float("inf"):
+        raise ArterialError(f"--speed must be a number above 0, got {speed:g}")
+    if speed != 1 and (system is not None or through is not None):
+        raise ArterialError(
+            "--speed is for Arterial reading files: other systems count Emit in seconds of the data, in real time"
+        )
     if system is not None and begin:
         raise ArterialError(
             "another system gets all of the data in real time: leave out --from, and use --mode official"
@@ -84,6 +93,7 @@ def rate(
         None if system is None else command_of(system),
         (system or "arterial") + (" through Kafka" if through else ""),
         through,
+        speed,
     )
     told = find_rating(plan, mode=mode, start=start, highest=highest, tell=_tell)
     page = out / "rating.html"
@@ -91,7 +101,8 @@ def rate(
     if json_output:
         typer.echo(json.dumps(told, indent=2))
         return
-    typer.echo(f"L = {told['rating']:g} ({mode} mode, seconds {first} to {end}); report: {page}")
+    clock = "" if speed == 1 else f" at {speed:g} times real time"
+    typer.echo(f"L = {told['rating']:g} ({mode} mode{clock}, seconds {first} to {end}); report: {page}")
 
 
 def _tell(outcome: dict[str, Any]) -> None:

@@ -77,9 +77,11 @@ def write_page(told: dict[str, Any], path: Path) -> None:
 
 def _mode(settings: dict[str, Any]) -> str:
     begin, until = settings["window"]
+    speed = settings.get("speed", 1.0)
+    clock = "in real time" if speed == 1 else f"at {speed:g} times real time"
     if settings["mode"] == "official":
-        return f"official: the whole {until:,} seconds in real time"
-    return f"window: the seconds {begin:,} to {until:,} in real time, after running through what is before"
+        return f"official: the whole {until:,} seconds {clock}"
+    return f"window: the seconds {begin:,} to {until:,} {clock}, after running through what is before"
 
 
 def _row(trial: dict[str, Any]) -> list[Any]:

@@ -70,6 +70,7 @@ def _settings(plan: Plan, mode: str) -> dict[str, Any]:
         "profile": plan.profile,
         "dialect": plan.dialect,
         "system": plan.name,
+        "speed": plan.speed,
     }
 
 
@@ -80,7 +81,8 @@ def _remembered(path: Path, settings: dict[str, Any]) -> list[Outcome]:
         before = json.loads(path.read_text())
     except ValueError as fault:
         raise ArterialError(f"{path}: cannot be read: {fault}; remove it to start over") from fault
-    if changed := [name for name, value in settings.items() if before["settings"].get(name) != value]:
+    known = {"speed": 1.0, **before["settings"]}  # which ratings made before there were speeds do not say
+    if changed := [name for name, value in settings.items() if known.get(name) != value]:
         raise RunError(f"{path}: a rating with another {', '.join(changed)} is there; choose another --out")
     trials: list[Outcome] = before["trials"]
     return trials

@@ -55,6 +55,8 @@ class Plan:
     """What the system is called in the rating."""
     through: str | None = None
     """Where the driver delivers, `kafka://HOST:PORT/TOPIC`, each trial to a topic of its own; None: to the system."""
+    speed: float = 1.0
+    """How much faster than real time the clock runs; responses are in seconds of the wall clock all the same."""
 
     def input_of(self, expressways: float) -> tuple[Path, int]:
         """The data set of which a trial takes replicas, and how many."""
@@ -121,7 +123,8 @@ def _our_run(
     words = ["run", "--out", str(folder / "answers"), "--profile", plan.profile, "--dialect", plan.dialect, "--json"]
     used: dict[str, Any] = {}
     if plan.through is None:
-        words += ["--data", str(data), "--replicate", str(replicas), "--speed", "1", *history, *window]
+        words += ["--data", str(data), "--replicate", str(replicas), "--speed", f"{plan.speed:g}"]
+        words += [*history, *window]
         _arterial(folder / "run.log", *words, usage=used)
         return used
     topic, start = topic_of(plan.through, folder.name), folder / "start"
@@ -212,11 +215,11 @@ def _tail(folder: Path) -> str:
 
 
 def _reports_per_second(plan: Plan, data: Path, replicas: int) -> int:
-    """The position reports of the window, all replicas together."""
+    """The position reports of the window in a second of the wall clock, all replicas together."""
     events = pl.scan_parquet(data / PARQUET_FOLDER / "*.parquet")
     within = pl.col("time").is_between(plan.begin, plan.until - 1) & (pl.col("type") == POSITION_REPORT)
     reports = events.filter(within).select(pl.len()).collect().item()
-    return round(int(reports) * replicas / max(1, plan.until - plan.begin))
+    return round(int(reports) * replicas * plan.speed / max(1, plan.until - plan.begin))
 
 
 def _responses(verdict: dict[str, Any]) -> dict[str, dict[str, float]]:

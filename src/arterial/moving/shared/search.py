@@ -46,8 +46,11 @@ def answer_queries(
     updates_sign: Array,
     updates_slot: Array,
     updates_count: int,
+    silently: bool,
 ) -> tuple[int, int, int, int, int]:
     """Answer the chosen queries from the `first` on, and put the changes of their answers into `updates`.
+
+    Where it is done `silently`, nothing is put there.
 
     Returns why it stopped, the next query to answer, the next unused mark, and how much of pool and updates is used.
     Where it stops for want of room, nothing of the next query has been done: give more room and call again.
@@ -92,7 +95,7 @@ def answer_queries(
                 reach = reach_of(radius, x, y)
                 cells[0], cells[1] = column_of(grid, x - reach), row_of(grid, y - reach)
                 cells[2], cells[3] = column_of(grid, x + reach), row_of(grid, y + reach)
-        if updates_count + held + count > len(updates_slot):
+        if not silently and updates_count + held + count > len(updates_slot):
             return NEED_UPDATES, i, mark, pool_used, updates_count
         if count > rooms[query]:
             room = count + count // 2 + 4
@@ -102,12 +105,15 @@ def answer_queries(
             start = pool_used
             starts[query], rooms[query] = start, room
             pool_used += room
+        helds[query] = count
+        if silently:
+            pool[start : start + count] = found[:count]
+            continue
         begin = updates_count
         updates_count = exchange(
             pool, start, held, found, count, marks, mark, ranks, updates_sign, updates_slot, updates_count
         )
         updates_query[begin:updates_count] = query
-        helds[query] = count
         mark += 2
     return ANSWERED_ALL, len(chosen), mark, pool_used, updates_count
 

@@ -215,7 +215,8 @@ class SharedExecution:
     def settle(self) -> None:
         """Answer all queries as things are, and report no changes: after a state was loaded."""
         self._fit_grid()
-        self._answer(self._all_queries())
+        self.queries.held[:] = 0  # where the last answers are by now bounds no search
+        self._answer(self._all_queries(), silently=True)
         self._end_step()
 
     def forget(self) -> None:
@@ -281,7 +282,7 @@ class SharedExecution:
         )
         return chosen[:count][np.argsort(self.query_table.rank[chosen[:count]])]
 
-    def _answer(self, chosen: Array) -> int:
+    def _answer(self, chosen: Array, *, silently: bool = False) -> int:
         found, distance = np.empty(self.live_count + 1, np.int32), np.empty(self.live_count + 1)
         done, used = 0, 0
         while True:
@@ -300,6 +301,7 @@ class SharedExecution:
                 distance,
                 *self._updates,
                 used,
+                silently,
             )
             if why == ANSWERED_ALL:
                 return used

@@ -186,8 +186,11 @@ def ids_column(table: SlotTable, slots: Array) -> pl.Series:
     """The ids of slots: numbers if the table knows no others, else texts."""
     if not table.text_of:
         return pl.Series(table.rank[slots])
-    known, places = np.unique(slots, return_inverse=True)
-    return pl.Series([str(identity) for identity in table.ids_of(known)], dtype=pl.String).gather(places)
+    place = np.zeros(table.used, np.int64)
+    place[slots] = 1
+    known = np.flatnonzero(place)  # as np.unique, without sorting: slots are small
+    place[known] = np.arange(len(known))
+    return pl.Series([str(identity) for identity in table.ids_of(known)], dtype=pl.String).gather(place[slots])
 
 
 NUMBER = r"^(0|-?[1-9][0-9]{0,17})$"
