@@ -116,9 +116,45 @@ def wait_for(happens: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-@pytest.mark.parametrize(("load", "expected"), [(0.1, step_back.LOWEST), (1e6, step_back.LOW)])
-def test_it_goes_all_the_way_at_once_where_there_is_time_to_spare(
-    load: float, expected: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("between_steps", "in_steps", "steps", "expected"),
+    [
+        (0.1, 0.1, "", step_back.LOWEST),
+        (0.1, 1.0, "110", step_back.LOWEST),
+        (0.9, 0.9, "", step_back.LOW),
+        (0.9, 0.1, "10", step_back.LOW),
+        (0.0, 0.0, "1", step_back.LOW),
+    ],
+)
+def test_it_goes_all_the_way_at_once_where_there_is_time_to_spare_between_steps(
+    between_steps: float, in_steps: float, steps: str, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
-    assert step_back.first_step() == expected
+    """`steps` says of each moment whether the run is in one, over and over."""
+    now = 0
+
+    def pass_time(seconds: float) -> None:
+        nonlocal now
+        now += 1
+
+    def is_in_step_at(moment: int) -> bool:
+        return bool(steps) and steps[moment // 6 % len(steps)] == "1"
+
+    def core_time() -> tuple[int, int]:
+        taken = [in_steps if is_in_step_at(moment) else between_steps for moment in range(now)]
+        return round(100 * sum(taken)), 100 * now
+
+    monkeypatch.setattr(step_back.time, "sleep", pass_time)
+    monkeypatch.setattr(step_back.time, "monotonic", lambda: now * step_back.SAMPLE_SECONDS)
+    monkeypatch.setattr(step_back, "core_time", core_time)
+    assert step_back.first_step(lambda: is_in_step_at(now)) == expected
+
+
+def test_what_is_nice_is_not_taken_from_the_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cores = tmp_path / "stat"
+    cores.write_text("cpu  100 5000 30 800 60 4 5 1 0 0\ncpu0 50 2500 15 400 30 2 3 0 0 0\n")
+    monkeypatch.setattr(step_back, "_CORES", cores)
+    assert step_back.core_time() == (140, 6000)
+    cores.unlink()
+    for load, expected in ((0.1, step_back.LOWEST), (1e6, step_back.LOW)):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0))
+        assert step_back.first_step() == expected

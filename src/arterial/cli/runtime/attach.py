@@ -79,8 +79,9 @@ def attach(
     from arterial.engine.host.step_back import LOWEST, first_step, in_own_session, step_back
 
     if not urgent:
-        in_own_session(StepWatch(folder).is_in_step)  # before anything has threads
-        step_back(first_step())
+        watch = StepWatch(folder)
+        in_own_session(watch.is_in_step)  # before anything has threads
+        step_back(first_step(watch.is_in_step))
 
     from arterial.cli.parts import exit_codes
     from arterial.cli.runtime.attach_output import printer_for

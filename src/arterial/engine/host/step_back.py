@@ -22,16 +22,19 @@ from types import FrameType
 LOW, LOWEST = 10, 19
 
 SPARE = 0.75
-"""A machine has time to spare if its load is below this share of its cores."""
+"""A machine has time to spare if less than this share of its cores' time is taken."""
 
 LOOK_SECONDS = 0.005
 """How often it is looked whether to rest."""
+SAMPLE_SECONDS, SAMPLES, LONGEST_LOOK = 0.02, 4, 0.4
+"""So many times the cores are looked at for so long while the run is in no step; it takes so long in all at most."""
 LONGEST_REST, WORK_SHARE = 1.0, 0.25
 """A rest takes so many seconds at most, and after it at least this share of them is worked: also behind a run that is
 always in a step."""
 
 _GROUPS = Path("/proc/sys/kernel/sched_autogroup_enabled")
 _OWN_GROUP = Path("/proc/self/autogroup")
+_CORES = Path("/proc/stat")
 _DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG."""
 
@@ -53,10 +56,29 @@ def step_back(to: int) -> None:
             _OWN_GROUP.write_text(str(to))
 
 
-def first_step() -> int:
-    """How far to step back before the first answer: all the way where the machine has time to spare, since that is
-    then enough. Elsewhere whoever asks would wait for minutes."""
-    return LOWEST if os.getloadavg()[0] < SPARE * (os.cpu_count() or 1) else LOW
+def first_step(is_busy: Callable[[], bool] = lambda: False) -> int:
+    """How far to step back before the first answer: all the way where cores have time to spare while the run is in no
+    step, since that is then enough. Elsewhere whoever asks would wait for minutes.
+
+    What others do who have stepped back too takes nothing away.
+    """
+    if not _CORES.exists():
+        return LOWEST if os.getloadavg()[0] < SPARE * (os.cpu_count() or 1) else LOW
+    samples, taken, passed, until = 0, 0, 0, time.monotonic() + LONGEST_LOOK
+    while samples < SAMPLES and time.monotonic() < until:
+        was_busy, (taken_before, before) = is_busy(), core_time()
+        time.sleep(SAMPLE_SECONDS)
+        if not was_busy and not is_busy():
+            taken_now, now = core_time()
+            samples, taken, passed = samples + 1, taken + taken_now - taken_before, passed + now - before
+    return LOWEST if samples == SAMPLES and taken < SPARE * passed else LOW
+
+
+def core_time() -> tuple[int, int]:
+    """How much of the cores' time is taken since the machine started, but for what was nice; and how much there was."""
+    user, nice, system, idle, waiting, *interrupts_and_stolen = map(int, _CORES.read_text().split()[1:9])
+    taken = user + system + sum(interrupts_and_stolen)
+    return taken, taken + nice + idle + waiting
 
 
 def in_own_session(is_busy: Callable[[], bool] | None = None) -> None:
