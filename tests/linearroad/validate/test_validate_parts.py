@@ -168,7 +168,7 @@ def test_a_tally_travels() -> None:
     assert (again.latency.counts == tally.latency.counts).all()
 
 
-@pytest.mark.parametrize("replicas", [Replicas(share=4), Replicas(2, 1000, 1000, 1, 2)])
+@pytest.mark.parametrize("replicas", [Replicas(buckets=4), Replicas(2, 1000, 1000, 1, 4)])
 def test_parcels_reach_their_bucket(replicas: Replicas) -> None:
     table = pl.DataFrame({"vid": np.arange(-500, 1500), "value": np.arange(2000)})
     target = replicas.bucket_of(table["vid"].to_numpy(), "vid")

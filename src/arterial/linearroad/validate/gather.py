@@ -40,12 +40,12 @@ def gather(task: Task, plan: Plan, asked: Asked) -> Iterator[Parcel]:
 
 
 def _requests(plan: Plan, asked: Asked) -> Iterator[Parcel]:
-    yield from plan.send_replicas("balance_requests", asked.balances, "vid")
+    yield from plan.send("balance_requests", asked.balances, "vid")
     modes = {plan.terms.profile.expenditure, *(tried.profile.expenditure for tried in plan.alternatives)}
     if "today" in modes:
-        yield from plan.send_replicas("expenditure_requests", asked.expenditures, "vid")
+        yield from plan.send("expenditure_requests", asked.expenditures, "vid")
     if "history" in modes:
-        yield from plan.send_replicas("toll_requests", asked.expenditures, "qid")
+        yield from plan.send("toll_requests", asked.expenditures, "qid")
 
 
 def _traffic(task: TrafficOf, plan: Plan, asked: Asked) -> Iterator[Parcel]:
@@ -62,12 +62,12 @@ def _traffic(task: TrafficOf, plan: Plan, asked: Asked) -> Iterator[Parcel]:
     matters = pl.lit(terms.profile.discount_from is not None) | pl.col("vid").is_in(asking.implode())
     charged = ((pl.col("toll") > 0) & (pl.col("charged") != NEVER)) | plan.terms.at_notice
     notices = found.notices.filter((pl.col("time") >= terms.first) | (charged & matters))
-    yield from plan.send_replicas("notices", _narrow(notices), "vid")
-    yield from plan.send_replicas("alerts", _narrow(found.alerts.filter(pl.col("time") >= terms.first)), "vid")
-    yield from plan.send_replicas("credits", _narrow(found.credits), "vid")
+    yield from plan.send("notices", _narrow(notices), "vid")
+    yield from plan.send("alerts", _narrow(found.alerts.filter(pl.col("time") >= terms.first)), "vid")
+    yield from plan.send("credits", _narrow(found.credits), "vid")
     for tried, *tables in changes_of(road, found, plan.alternatives, terms.first, asking):
         for kind, table in zip(("changed_notices", "changed_alerts", "changed_credits"), tables, strict=True):
-            yield from plan.send_replicas(kind, _narrow(table.with_columns(alt=pl.lit(tried.number, pl.Int8))), "vid")
+            yield from plan.send(kind, _narrow(table.with_columns(alt=pl.lit(tried.number, pl.Int8))), "vid")
 
 
 def _lines(task: LinesOf, plan: Plan) -> Iterator[Parcel]:
@@ -90,7 +90,7 @@ def _tolls(task: TollsOf, plan: Plan, asked: Asked) -> Iterator[Parcel]:
     for place, file in enumerate(task.files, start=task.place):
         # A later file comes after all rows of an earlier one.
         found = matching_tolls(file, keys).with_columns(pl.col("order") + (place << 40))
-        yield from plan.send_replicas("toll_rows", found, "qid")
+        yield from plan.send("toll_rows", found, "qid")
 
 
 def _journeys(task: JourneysOf, plan: Plan, asked: Asked) -> Iterator[Parcel]:
@@ -99,12 +99,12 @@ def _journeys(task: JourneysOf, plan: Plan, asked: Asked) -> Iterator[Parcel]:
         some = asked.travels.filter(pl.col("xway") == xway)
         mean = means.pop(xway, None)
         found = some.hstack(journeys(some, mean, plan.terms.profile))
-        yield from plan.send_replicas("travels", found, "qid")
+        yield from plan.send("travels", found, "qid")
         for tried in plan.alternatives:
             other = some.hstack(journeys(some, mean, tried.profile))
             changed = other.filter(pl.any_horizontal(other[name] != found[name] for name in ("travel_time", "toll")))
             changed = changed.with_columns(alt=pl.lit(tried.number, pl.Int8))
-            yield from plan.send_replicas("changed_travels", changed, "qid")
+            yield from plan.send("changed_travels", changed, "qid")
 
 
 def _narrow(table: pl.DataFrame) -> pl.DataFrame:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from arterial.linearroad.formats.dialects import Dialect
 from arterial.linearroad.validate.causes.alternatives import Alternative
-from arterial.linearroad.validate.parcels import Parcel, pack
+from arterial.linearroad.validate.parcels import Parcel, pack, unpack
 from arterial.linearroad.validate.replicas import Replicas
 from arterial.linearroad.validate.right import Terms
 
@@ -41,10 +42,9 @@ class Plan:
         addressed = steps.join(requests.select("number", "qid"), on="number")
         yield from self.send(f"{kind}_steps", addressed, "qid")
 
-    def send_replicas(self, kind: str, table: pl.DataFrame, by: str) -> Iterator[Parcel]:
-        """A table of the data, and the same of every replica."""
-        for one in self.replicas.of(table):
-            yield from self.send(kind, one, by)
+    def unpack_replicas(self, parcels: Iterable[Parcel], kind: str, schema: dict[str, Any]) -> pl.DataFrame:
+        """All tables of one kind that were worked out of the data, and the same of every replica."""
+        return self.replicas.of(unpack(parcels, kind, schema))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ replica, so it is worked out once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,42 +20,46 @@ if TYPE_CHECKING:
     from arterial.linearroad.data.dataset import Data
 
 
+# The events that the tasks of a bucket judge: half an expressway of three hours.
+_EVENTS_A_BUCKET = 6_000_000
+
+
 @dataclass(frozen=True)
 class Replicas:
-    """How many there are, how far apart their numbers are, and into how many buckets each is judged."""
+    """How many there are, how far apart their numbers are, and in how many buckets they are judged.
+
+    A vehicle and its replicas are in one bucket, so what is expected of it travels there once.
+    """
 
     times: int = 1
     vid: int = 1
     qid: int = 1
     xway: int = 1
-    share: int = 2
+    buckets: int = 2
 
-    @property
-    def buckets(self) -> int:
-        """The buckets of all replicas."""
-        return self.times * self.share
-
-    def of(self, table: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """The table of every replica."""
-        yield table
+    def of(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table of every replica, one after the other."""
+        if self.times == 1:
+            return table
         names = [name for name in ("vid", "qid", "xway") if name in table.columns]
-        for replica in range(1, self.times):
-            yield table.with_columns((pl.col(name).cast(pl.Int64) + replica * getattr(self, name)) for name in names)
+        return pl.concat(
+            table.with_columns(pl.col(name) + replica * getattr(self, name) for name in names)
+            for replica in range(self.times)
+        )
 
     def bucket_of(self, key: np.ndarray, by: str) -> np.ndarray:
-        """The bucket of each vehicle or query id: those of one replica share a few, and neighbours are spread."""
+        """The bucket of each vehicle or query id; neighbours are spread."""
         key = np.asarray(key, np.int64)
-        replica: np.ndarray | int = 0
         if self.times > 1:
-            replica, key = np.mod(key // getattr(self, by), self.times), np.mod(key, getattr(self, by))
+            key = np.mod(key, getattr(self, by))
         mixed = key.view(np.uint64) * np.uint64(GOLDEN) >> np.uint64(32)
-        return replica * self.share + (mixed % np.uint64(self.share)).astype(np.int64)
+        return (mixed % np.uint64(self.buckets)).astype(np.int64)
 
 
 def replicas_of(data: Data, times: int, *, together: bool = False) -> Replicas:
-    """The replicas of a data set; `together` each is judged in one bucket."""
-    share = 1 if together else len(data.xways)
+    """The replicas of a data set; `together` all are judged in one bucket."""
+    buckets = 1 if together else max(2 * len(data.xways), math.ceil(data.events * times / _EVENTS_A_BUCKET))
     if times == 1:
-        return Replicas(share=share if together else 2 * share)
+        return Replicas(buckets=buckets)
     apart = Replication.of(data, times)
-    return Replicas(times, apart.vid_step, apart.qid_step, apart.xway_step, share)
+    return Replicas(times, apart.vid_step, apart.qid_step, apart.xway_step, buckets)

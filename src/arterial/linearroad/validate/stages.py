@@ -63,25 +63,25 @@ def judge_vehicles(parcels: Iterable[Parcel], bucket: int, plan: Plan) -> Iterat
         else:
             yield parcel
     terms, profile = plan.terms, plan.terms.profile
-    credits = unpack(here, "credits", _CREDITS)
-    quoted = unpack(here, "notices", _NOTICES)
+    credits = plan.unpack_replicas(here, "credits", _CREDITS)
+    quoted = plan.unpack_replicas(here, "notices", _NOTICES)
     notices = discounted(quoted, credits, profile)
     got = {t: unpack(here, f"got_{TABLE_OF_TYPE[t]}", _GOT[t]) for t in (TOLL_NOTICE, ACCIDENT_ALERT)}
     judged = {}
     if TOLL_NOTICE in plan.dialect.types:
         judged[TOLL_NOTICE] = judge_notices(notices, got[TOLL_NOTICE], terms)
     if ACCIDENT_ALERT in plan.dialect.types:
-        judged[ACCIDENT_ALERT] = judge_alerts(unpack(here, "alerts", _ALERTS), got[ACCIDENT_ALERT], terms)
+        judged[ACCIDENT_ALERT] = judge_alerts(plan.unpack_replicas(here, "alerts", _ALERTS), got[ACCIDENT_ALERT], terms)
     yield from (_tally(one.tally, bucket) for one in judged.values())
 
     charges = charges_of(notices, credits, profile)
-    asked = _numbered(unpack(here, "balance_requests", _REQUESTS), bucket)
+    asked = _numbered(plan.unpack_replicas(here, "balance_requests", _REQUESTS), bucket)
     if plan.terms.at_notice:
         steps = last_notice_steps(asked, charges, notices)
     else:
         steps = balance_steps(asked, charges, ["vid"], profile)
     yield from plan.send_steps("balances", preferred(asked, steps, profile, at_notice=plan.terms.at_notice), steps)
-    spent = _numbered(unpack(here, "expenditure_requests", _REQUESTS), bucket)
+    spent = _numbered(plan.unpack_replicas(here, "expenditure_requests", _REQUESTS), bucket)
     spent_steps = balance_steps(spent, charges, ["vid", "xway"], profile, result_time=False)
     if plan.today:
         now = at_request(spent, spent_steps).select("number", "balance")
@@ -103,7 +103,7 @@ def judge_requests(parcels: Iterable[Parcel], bucket: int, plan: Plan) -> Iterat
     got = {t: unpack(here, f"got_{TABLE_OF_TYPE[t]}", _GOT[t]) for t in (BALANCE, EXPENDITURE, TRAVEL_TIME)}
     judged = {}
     spent = pl.DataFrame()
-    tolls = unpack(here, "toll_requests", _REQUESTS), unpack(here, "toll_rows", _TOLL_ROWS)
+    tolls = plan.unpack_replicas(here, "toll_requests", _REQUESTS), plan.unpack_replicas(here, "toll_rows", _TOLL_ROWS)
     if BALANCE in plan.dialect.types:
         expected = unpack(here, "balances", {**_REQUESTS, **ints("number", "result_time", "balance")})
         steps = unpack(here, "balances_steps", _STEPS)
@@ -117,7 +117,7 @@ def judge_requests(parcels: Iterable[Parcel], bucket: int, plan: Plan) -> Iterat
         judged[EXPENDITURE] = judge_expenditures(expected, today, got[EXPENDITURE], terms)
         spent = expected
     if TRAVEL_TIME in plan.dialect.types:
-        expected = unpack(here, "travels", {**_REQUESTS, **ints("travel_time", "toll")})
+        expected = plan.unpack_replicas(here, "travels", {**_REQUESTS, **ints("travel_time", "toll")})
         judged[TRAVEL_TIME] = judge_travels(expected, got[TRAVEL_TIME], terms)
     yield from (_tally(one.tally, bucket) for one in judged.values())
     if plan.alternatives:

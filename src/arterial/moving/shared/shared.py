@@ -194,15 +194,15 @@ class SharedExecution:
         query, sign, slot = (column[:changes].copy() for column in self._updates)
         return Changes(t, query, sign, slot)
 
-    def place(self, placed: Iterable[tuple[Array, Array, Array, Array, Array]], *, anew: bool) -> None:
+    def place(self, placed: Iterable[tuple[Array, Array, Array, Array, Array]], *, whole: bool) -> None:
         """Have objects where they are known to be: slots of those that are gone, then slots, x, y and last report.
 
-        What comes later counts. Objects that are not spoken of are gone, if all begins anew. Then `settle`.
+        What comes later counts. If that is the `whole`, objects that are not in it are gone. Then `settle`.
         """
         self.make_room()
         objects = self.objects
         before = np.flatnonzero(objects.live)
-        if anew:
+        if whole:
             objects.live[:] = 0
         for gone, slots, x, y, last in placed:
             objects.live[gone] = 0

@@ -84,15 +84,15 @@ def _place_objects(engine: SharedExecution, chunks: list[pl.DataFrame], known: l
     """Chunks after the first name those that are gone; one in the place of the first has those that are left."""
     if _same(chunks, known):
         return
-    anew = not known or not chunks or chunks[0] is not known[0]
+    whole = not known or not chunks or chunks[0] is not known[0]
     placed = []
     for chunk in chunks:
-        if anew or not any(chunk is one for one in known):
+        if whole or not any(chunk is one for one in known):
             here = chunk.filter(pl.col("last") != GONE)
             gone = _find_slots(engine.object_table, chunk["id"].filter(chunk["last"] == GONE))
             x, y, last = (here[name].to_numpy() for name in ("x", "y", "last"))
             placed.append((gone[gone >= 0], slots_of(engine.object_table, here["id"]), x, y, last))
-    engine.place(placed, anew=anew)
+    engine.place(placed, whole=whole)
 
 
 def _same(some: list[pl.DataFrame], others: list[pl.DataFrame]) -> bool:

@@ -56,9 +56,9 @@ def explain_vehicles(here: Iterable[Parcel], vehicles: Vehicles, bucket: int, pl
     """Try all alternatives on notices and alerts; send on what they make of the accounts."""
     terms, profile = plan.terms, plan.terms.profile
     here = list(here)
-    notices = _by_alternative(unpack(here, "changed_notices", _CHANGED_NOTICES))
-    alerts = _by_alternative(unpack(here, "changed_alerts", _CHANGED_ALERTS))
-    credits = _by_alternative(unpack(here, "changed_credits", _CHANGED_CREDITS))
+    notices = _by_alternative(plan.unpack_replicas(here, "changed_notices", _CHANGED_NOTICES))
+    alerts = _by_alternative(plan.unpack_replicas(here, "changed_alerts", _CHANGED_ALERTS))
+    credits = _by_alternative(plan.unpack_replicas(here, "changed_credits", _CHANGED_CREDITS))
     searches = {t: Search(judged, terms) for t, judged in vehicles.judged.items() if t in plan.differing}
     for tried in plan.alternatives:
         changed = notices(tried.number)
@@ -110,7 +110,7 @@ def explain_requests(
                 changed = _changed_tolls(spent, with_tolls(*tolls, tried.profile))
                 searches[EXPENDITURE].try_on(tried.number, changed, right_expenditures(None, terms))
     if TRAVEL_TIME in searches:
-        travels = _by_alternative(unpack(here, "changed_travels", _CHANGED_TRAVELS))
+        travels = _by_alternative(plan.unpack_replicas(here, "changed_travels", _CHANGED_TRAVELS))
         for tried in plan.alternatives:
             changed = travels(tried.number)
             if changed.height:
