@@ -24,7 +24,8 @@ QUERY = "SELECT vid, seg FROM kept WHERE seg = 3"
 def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests' process keeps its priority and its signals."""
     monkeypatch.setattr(step_back, "step_back", lambda to: None)
-    monkeypatch.setattr(step_back, "in_own_session", lambda: None)
+    monkeypatch.setattr(step_back, "first_step", lambda is_busy: step_back.LOWEST)
+    monkeypatch.setattr(step_back, "in_own_session", lambda is_busy: None)
     monkeypatch.setattr(command, "_detach_on_signals", lambda attachment: [])
 
 
