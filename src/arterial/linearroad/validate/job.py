@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from arterial.linearroad.data.dataset import Data
 
-# The bytes of an output file that a task reads.
-LINES_CHUNK = 32 << 20
+# The bytes of an output file that a task reads: more of a large one, as each task sends something to every bucket.
+LINES_CHUNK, LONGEST_CHUNK, CHUNKS = 32 << 20, 128 << 20, 128
 # The files of TollHistory that a task reads.
 TOLL_FILES = 8
 EXPENDITURES_OF_TODAY = "Daily expenditures are today's: no toll history is needed."
@@ -160,7 +160,8 @@ def _tasks(data: Data, output: Path, segments: Path | None, plan: Plan, asked: A
         TrafficOf(file, xway, direction) for xway, file in data.parquet_files.items() for direction in (EAST, WEST)
     ]
     for file in output_files(output):
-        tasks += [LinesOf(file.absolute(), place, *span) for place, span in enumerate(chunks_of(file, LINES_CHUNK))]
+        size = min(max(LINES_CHUNK, file.stat().st_size // CHUNKS), LONGEST_CHUNK)
+        tasks += [LinesOf(file.absolute(), place, *span) for place, span in enumerate(chunks_of(file, size))]
     return tasks
 
 
