@@ -48,10 +48,11 @@ class Latency:
         self.counts += np.bincount(milliseconds, minlength=COUNTED_MILLISECONDS + 1)
         self.greatest = max(self.greatest, float(response.max()))
         minute = np.asarray(time, np.int64) // MINUTE_SECONDS
-        order = np.lexsort((response, minute))
-        last = np.append(np.flatnonzero(np.diff(minute[order])), len(order) - 1)
-        for one, most in zip(minute[order][last].tolist(), response[order][last].tolist(), strict=True):
-            self.minutes[one] = max(self.minutes.get(one, 0.0), most)
+        first = int(minute.min())
+        most = np.full(int(minute.max()) - first + 1, -np.inf)
+        np.maximum.at(most, minute - first, response)
+        for place in np.flatnonzero(most > -np.inf).tolist():
+            self.minutes[first + place] = max(self.minutes.get(first + place, 0.0), float(most[place]))
 
     def join(self, other: Latency) -> None:
         """Add what another has counted."""
