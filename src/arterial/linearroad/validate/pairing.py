@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+# Numbers that are spread over more than so many times their count are hashed instead of counted.
+_SPREAD = 8
 # Above this many possible pairs of one key they are taken as they come.
 _SEARCHED = 10_000
 
@@ -20,12 +24,23 @@ def pair(
     told = got.rename({name: f"{name}_got" for name in got.columns if name not in (*key, "row")})
     possible = expected.join(told, on=key)
     edges = possible.select("number", "row").with_columns(right(possible).alias("ok"))
-    alone = ~edges["number"].is_duplicated() & ~edges["row"].is_duplicated()
-    shared = edges.filter(~alone)
-    if shared.height == 0:
+    is_shared = _repeated(edges["number"]) | _repeated(edges["row"])
+    if not is_shared.any():
         return edges
+    alone, shared = edges.filter(~is_shared), edges.filter(is_shared)
     matched = pl.DataFrame(_matched(shared), schema=edges.schema, orient="row")
-    return pl.concat([edges.filter(alone), matched])
+    return pl.concat([alone, matched])
+
+
+def _repeated(numbers: pl.Series) -> NDArray[np.bool_]:
+    """Which numbers come more than once; counted where they lie close together, as those of rows do."""
+    values = numbers.to_numpy()
+    if not values.size:
+        return np.zeros(0, bool)
+    offsets = values - values.min()
+    if offsets.max() > _SPREAD * values.size:
+        return np.asarray(numbers.is_duplicated())
+    return np.asarray(np.bincount(offsets)[offsets] > 1)
 
 
 def _matched(edges: pl.DataFrame) -> list[tuple[int, int, bool]]:
