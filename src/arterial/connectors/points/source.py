@@ -35,6 +35,16 @@ class RetentionError(RunError):
         self.after, self.through = after, through
 
 
+class StartedOverError(RunError):
+    """The table that was read is gone, and another one may be there."""
+
+    def __init__(self, point: str) -> None:
+        super().__init__(
+            f"connection point {point!r}: its run was started over, and what it keeps now is not what was kept before. "
+            "Ask again, from the start"
+        )
+
+
 @dataclass
 class Reading:
     """What reading has cost so far."""
@@ -114,6 +124,7 @@ class PointSource(Source):
         if stamp is None or stamp != self.reading.stamp:
             self.reading.contents = read_contents(path_of(self.folder))
             self.reading.stamp = stamp
+            self._check_table()
         return self.reading.contents
 
     def waiting(self, progress: Progress, now: float) -> int | None:
@@ -124,6 +135,11 @@ class PointSource(Source):
         assert self.point is not None
         while True:
             contents = self.look()
+            if contents.through < through:
+                self.reading.stamp = None
+                contents = self.look()
+            if contents.through < through:  # it had more when this was planned
+                raise StartedOverError(self.point.name)
             self._check_lost(after, contents)
             files = contents.covering(after, through)
             try:
@@ -148,6 +164,16 @@ class PointSource(Source):
             raise RetentionError(self.point.name, *lost)
         if lost not in self.reading.lost:
             self.reading.lost.append(lost)
+
+    def _check_table(self) -> None:
+        """Raise if another table is there than the one that was bound.
+
+        To be called after the contents were read: a table that begins again gets its id before its first tuple.
+        """
+        if self.point is not None:
+            now = read_point(path_of(self.folder))
+            if now is not None and now.id != self.point.id:
+                raise StartedOverError(self.point.name)
 
     def _nothing(self) -> pl.DataFrame:
         assert self.point is not None

@@ -64,7 +64,7 @@ def graft(
     new: dict[str, str] = {}
     for box in query.boxes:
         if box.name != source:
-            new[box.name] = _free((names or {}).get(box.name, box.name), taken)
+            new[box.name] = free_name((names or {}).get(box.name, box.name), taken)
             taken.add(new[box.name])
     boxes = [replace(box, name=new[box.name]) for box in query.boxes if box.name != source]
     inner = [
@@ -74,7 +74,7 @@ def graft(
     ]
     outer = [Arc(at, Port(new[end.box], end.port)) for end in query.departures(begin)]
     groups = {
-        _free(name, set(base.groups)): tuple(new[box] for box in inside if box in new)
+        free_name(name, set(base.groups)): tuple(new[box] for box in inside if box in new)
         for name, inside in query.groups.items()
     }
     return NetworkValue(
@@ -99,15 +99,16 @@ def _adapters(base: NetworkValue, at: Port, query: NetworkValue, source: str) ->
     taken = {box.name for box in (*base.boxes, *query.boxes)}
     boxes: list[Box] = []
     if has.keyed_by:
-        boxes.append(GroupBy(_free(f"{at.box}_ungrouped", taken), ()))
+        boxes.append(GroupBy(free_name(f"{at.box}_ungrouped", taken), ()))
     if has.schema.names != wants.schema.names:
-        boxes.append(Map(_free(f"{at.box}_columns", taken), (), wants.schema.names))
+        boxes.append(Map(free_name(f"{at.box}_columns", taken), (), wants.schema.names))
     begins = [at, *(Port(box.name, OUT) for box in boxes)]
     arcs = [Arc(begin, Port(box.name, IN)) for begin, box in zip(begins, boxes, strict=False)]
     return boxes, arcs, begins[-1]
 
 
-def _free(base: str, taken: set[str]) -> str:
+def free_name(base: str, taken: set[str]) -> str:
+    """A name that is not taken: this one, or this one with a number."""
     name, number = base, 2
     while name in taken:
         name, number = f"{base}_{number}", number + 1

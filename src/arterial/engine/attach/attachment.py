@@ -78,6 +78,7 @@ class Attachment:
         sources: Mapping[str, Source],
         *,
         active: Callable[[], bool],
+        since: int | None = None,
         follow: bool = False,
         resume: TokenPlace | None = None,
     ) -> None:
@@ -87,6 +88,8 @@ class Attachment:
         with tempfile.TemporaryDirectory(prefix="arterial-attach-") as folder:
             self._sources = bind_sources(network, sources, Path(folder))
         self.points = {name: one for name, one in self._sources.items() if isinstance(one, PointSource)}
+        self.since = since
+        """Where the answer begins; None: with all that is kept."""
         self._active, self._follow = active, follow
         self._resume = resume or TokenPlace()
         self._host = InProcess(plan_run(network, 1, self._sources))
@@ -155,13 +158,12 @@ class Attachment:
     def _begin(self) -> Token:
         ids = {name: _id(one) for name, one in self.points.items()}
         query = digest(self.network)
-        since = max((one.since for one in self.points.values() if one.since is not None), default=None)
         token = self._resume.kept.token if self._resume.kept else self._resume.token
         if token is None:
             lost = max((one.look().lost for one in self.points.values()), default=BEGIN)
-            return Token(ids, query, BEGIN, since, lost)
+            return Token(ids, query, BEGIN, self.since, lost)
         token.check(ids, query)
-        if since is not None and since != token.since:
+        if self.since != token.since:
             raise RunError("the token began at another time; leave out --since: the token knows it")
         if token.through == BEGIN:
             return token
@@ -181,8 +183,8 @@ class Attachment:
 
     def _check_history(self, token: Token) -> None:
         """A query with state is computed again from its beginning, which must still be there."""
-        began = token.lost if token.since is None else max(token.lost, token.since - 1)
         for name, one in self.points.items():
+            began = token.lost if one.since is None else max(token.lost, one.since - 1)
             if one.look().lost > began:
                 raise RunError(
                     f"source {name!r}: the history that the query began with is no longer kept, and its state cannot "
