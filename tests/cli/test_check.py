@@ -56,10 +56,20 @@ def test_too_much(folder: Path) -> None:
     assert "grows without bound" in found.output
 
 
+def test_boxes_that_the_run_did_not_have_are_named(folder: Path, tmp_path: Path) -> None:
+    more = 'reports.map("metric", kmh="speed * 1.6").filter("slow", "kmh < 9").output("rest")\n'
+    kept = 'reports.connection_point("kept", 60).filter("moves", "speed > 0").view("not_kept")\n'
+    (tmp_path / "more.py").write_text(NETWORK.partition("reports.map")[0] + more + kept)
+    words = ("check", f"{tmp_path}/more.py", "-r", "reports=1000", "--figures", f"{folder}/out")
+    assert "not counted, since the run did not have them: kept, slow, rest" in " ".join(invoke(*words).output.split())
+    assert json.loads(invoke(*words, "--json").output)["without_figures"] == ["kept", "slow", "rest"]
+
+
 def test_as_json(folder: Path) -> None:
     found = invoke("check", f"{folder}/roads.py", "-r", "reports=1000", "--figures", f"{folder}/out", "--json")
     said = json.loads(found.output)
     assert said["first_to_leave"] == "alerts"
+    assert said["without_figures"] == []
     boxes = {box["name"]: box for box in said["boxes"]}
     assert boxes["fast"]["rate"] == pytest.approx(1000, rel=0.01)
     assert boxes["alerts"]["rate"] == pytest.approx(500, rel=0.05)
