@@ -15,7 +15,7 @@ from arterial.connectors.points.conditions import Condition
 from arterial.connectors.points.source import PointSource
 from arterial.connectors.source import Ask, Part, Progress, Source
 from arterial.drawing import Network
-from arterial.engine.attach.adopt import adopted
+from arterial.engine.attach.adopt import adopted, in_groups
 from arterial.engine.attach.attachment import Attachment, TokenPlace
 from arterial.engine.attach.places import Place, find_place
 from arterial.engine.attach.token import Token, TokenState, read_token
@@ -131,7 +131,7 @@ def adopted_network(network: NetworkValue, point: str, query: Query, output: str
                 f"network {network.name!r} has no connection point or view {point!r}"
                 + near(point, [box.name for box in network.boxes])
             )
-        value = _compiled(Place(point, replace(stream, keyed_by=()), {}), text, Options())
+        value = in_groups(_compiled(Place(point, replace(stream, keyed_by=()), {}), text, Options()))
     else:
         source = next((box.name for box in value.boxes if not box.inputs), point)
     return adopted(network, point, value, source, output)

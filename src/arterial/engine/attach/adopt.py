@@ -6,11 +6,13 @@ So an ad-hoc query that is wanted for good becomes part of the network: `adopted
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
+from arterial.boxes.signed.net import Net
 from arterial.boxes.tuples.group_by import GroupBy
 from arterial.boxes.tuples.map import Map
-from arterial.errors import RunError, near
+from arterial.errors import NetworkError, RunError, near
 from arterial.network.box import IN, OUT, Box
 from arterial.network.network import Arc, NetworkValue, Port
 
@@ -39,6 +41,32 @@ def adopted(network: NetworkValue, point: str, query: NetworkValue, source: str,
     if others := [name for name in query.source_names if name != source]:
         raise RunError(f"the query also reads {', '.join(others)}, which a running network cannot be given")
     return graft(network, Port(point, OUT), query, source, {ends[0]: output})
+
+
+def in_groups(query: NetworkValue) -> NetworkValue:
+    """The query whose answer leaves group by group, and not as one sequence, where its rows say which group they are of.
+
+    A network that runs cannot be given another shuffle, and the rows of an output are the same without the last one.
+
+    >>> from arterial import Network
+    >>> query = Network("query")
+    >>> by_seg = query.source("s", {"time": int, "seg": int}).group_by("seg").tumble("w", every=10, n="count(*)")
+    >>> _ = by_seg.group_by(name="all").map("m", keep=["time", "seg", "n"]).output("answer")
+    >>> [box.name for box in in_groups(query.value).boxes]
+    ['s', 'by_seg', 'w', 'm', 'answer']
+    """
+    for name in query.output_names:
+        box = query.box(next(iter(query.arrivals(query.box(name)).values())).box)
+        while (box.stateless and not box.regroups and len(box.inputs) == 1) or isinstance(box, Net):
+            box = query.box(query.arrivals(box)[IN].box)
+        if isinstance(box, GroupBy) and not box.columns and len(query.departures(Port(box.name, OUT))) == 1:
+            before, end = query.arrivals(box)[IN], query.departures(Port(box.name, OUT))[0]
+            arcs = tuple(arc for arc in query.arcs if box.name not in (arc.begin.box, arc.end.box))
+            boxes = tuple(one for one in query.boxes if one.name != box.name)
+            groups = {key: tuple(one for one in inside if one != box.name) for key, inside in query.groups.items()}
+            with suppress(NetworkError):  # a Map on the way leaves out what says the group
+                query = NetworkValue(query.name, boxes, (*arcs, Arc(before, end)), groups)
+    return query
 
 
 def graft(
