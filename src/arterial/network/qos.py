@@ -40,7 +40,8 @@ class Delay:
         if not fits:
             order = f"; did you mean Delay({self.zero!r}, {self.good!r})?" if 0 <= self.zero < self.good else ""
             raise NetworkError(
-                f"Delay: expected 0 ≤ good < zero, both finite, got good={self.good!r}, zero={self.zero!r}{order}{drawn_at()}"
+                f"Delay: expected 0 ≤ good < zero, both finite, got good={self.good!r}, zero={self.zero!r}"
+                f"{order}{drawn_at()}"
             )
 
     @property

@@ -192,7 +192,7 @@ def test_the_same_command_goes_on_from_a_token_with_a_time_before_now(tmp_path: 
     run.wait(60)
     expected = counts(reports().filter(pl.col("time") >= since))
     for again in ({"token_file": tmp_path / "token"}, {"token": text}):
-        rest = all_of(attach(tmp_path / "c", "kept", query, **again))  # type: ignore[arg-type]
+        rest = all_of(attach(tmp_path / "c", "kept", query, **again))
         assert same(pl.concat([first, rest]), expected)
     with pytest.raises(RunError, match="began at another time"):
         attach(tmp_path / "c", "kept", COUNTS, since=30, token=text)

@@ -248,7 +248,8 @@ def _print(found: Analysis) -> None:
     for output in found.outputs:
         if math.isfinite(output.limit):
             delay = f"{output.delay:.2f} s" if math.isfinite(output.delay) else "grows without bound"
-            leaves = f"leaves it at {_times(output.leaves_at)} ×" if output.is_feasible else "cannot be in it at any rate"
+            leaves = f"leaves it at {_times(output.leaves_at)} ×"
+            leaves = leaves if output.is_feasible else "cannot be in it at any rate"
             console.print(f"output {output.name}: good zone {output.limit:g} s, worst delay {delay}; {leaves}")
     if found.first_to_leave is not None:
         console.print(f"first to leave its good zone: {found.first_to_leave.name}")

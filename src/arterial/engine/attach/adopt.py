@@ -44,7 +44,7 @@ def adopted(network: NetworkValue, point: str, query: NetworkValue, source: str,
 
 
 def in_groups(query: NetworkValue) -> NetworkValue:
-    """The query whose answer leaves group by group, and not as one sequence, where its rows say which group they are of.
+    """The query whose answer leaves group by group, not as one sequence, where its rows say which group they are of.
 
     A network that runs cannot be given another shuffle, and the rows of an output are the same without the last one.
 

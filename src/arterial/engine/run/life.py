@@ -224,7 +224,7 @@ class Run(ABC):
             try:
                 request = requests.read_request(path)
                 if request.what == requests.REPLACE:
-                    answer = self._replace_as_asked(*requests.network_of(path, request), request.history)
+                    answer = self._replace_as_asked(*requests.network_of(path, request), request.history, request.base)
                 elif request.what == requests.OPTIMISE:
                     answer = self._optimise_as_asked()
                 elif request.what == requests.SAVEPOINT:
@@ -244,11 +244,14 @@ class Run(ABC):
         """Link the files of the checkpoint aside, between two steps; where. See `savepoint`."""
 
     def _replace_as_asked(
-        self, network: NetworkValue, sinks: Mapping[str, Sink], history: Mapping[str, str]
+        self, network: NetworkValue, sinks: Mapping[str, Sink], history: Mapping[str, str], base: int
     ) -> requests.Answer:
         if not sinks and describe_boxes(network) == describe_boxes(self.plan.network):
             # Asked for again, maybe by the same request before a crash.
             return requests.Answer(True, "it runs already", self.version)
+        if base and base != self.version:  # it would undo what was changed since
+            said = f"it was made from version {base} of the network, and version {self.version} runs by now; ask again"
+            return requests.Answer(False, said, self.version)
         version = self.replace(network, sinks, history=history)
         return requests.Answer(True, f"accepted as version {version}", version, self._first_step_of(version))
 
