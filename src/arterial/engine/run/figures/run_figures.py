@@ -76,7 +76,11 @@ class RunFigures:
             plan, self._delays[version], reports, max(0.0, now - max(self._ended, reports[0]["born"])), driven
         )
         self._ended = now
-        self.statistics.add_step(figures)
+        control = read_control(self._folder)
+        drops = {**self._decision.steering.shed, **control.shed}
+        # A drop that is gone may have been a predicate.
+        left_out = [drops.get(arc) for arc, number in figures.shed.items() if number]
+        self.statistics.add_step(figures, by_value=any(drop is None or drop.keep for drop in left_out))
         if self._steps:
             self._steps.add(figures)
         if figures.rejects:
@@ -89,7 +93,6 @@ class RunFigures:
         if self._says_more(decision):
             write_decision(self._folder, decision)
         self._decision = decision
-        control = read_control(self._folder)
         steering = {
             "admit": dict(decided.admit),
             "hold": {**decided.hold, **control.hold},
