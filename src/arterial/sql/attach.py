@@ -204,6 +204,8 @@ def cut_bounds(text: str) -> tuple[str, str | None, str | None]:
 def _with_bounds(query: Query | None, options: Options) -> tuple[Query | None, Options]:
     """A query without SINCE and UP TO at the end of its text, and the options with them."""
     if not isinstance(query, str):
+        if query is None and options.tables:
+            raise RunError(f"the table {next(iter(options.tables))!r} is for a query that joins with it; none came")
         if options.object is not None:
             raise RunError(f"object {options.object!r} is for a query in SQL; leave it out")
         return query, options

@@ -217,10 +217,15 @@ def test_an_answer_that_ends_before_it_begins_is_refused(tmp_path: Path) -> None
     assert all_of(attach(tmp_path / "c", "kept", since=40, up_to=40)).height == 10
 
 
-def test_object_is_for_sql(tmp_path: Path) -> None:
+def test_object_and_tables_are_for_queries(tmp_path: Path) -> None:
+    from arterial.sql.catalog import TableEntry
+    from arterial.sql.inputs.reading import Input
+
     finished(tmp_path / "c")
     with pytest.raises(RunError, match="object 'vid' is for a query in SQL"):
         attach(tmp_path / "c", "kept", object="vid")
+    with pytest.raises(RunError, match="the table 'w' is for a query"):
+        attach_to(tmp_path / "c", "kept", None, Options(tables={"w": Input(TableEntry.of({"a": int}), pl.DataFrame())}))
 
 
 def test_times_in_text_of_a_stream_with_timestamps(tmp_path: Path) -> None:

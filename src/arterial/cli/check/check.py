@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,11 +47,11 @@ def check(
     speed: float = typer.Option(1.0, "--speed", help="For --replay: how many times faster than it was recorded."),
     seconds: float = typer.Option(60.0, "--seconds", help="For --replay: for how long, at most."),
     local: bool = typer.Option(False, "--local", help="For --measure and --replay: in this process, without Spark."),
-    cores: int = typer.Option(0, "--cores", help="For how many cores.", show_default="all of this machine"),
+    cores: int = typer.Option(0, "--cores", min=0, help="For how many cores.", show_default="all of this machine"),
     headroom: float = typer.Option(
         0.8, "--headroom", help="The share of the machine that may be used in steady state, from 0 to 1."
     ),
-    train_size: int = typer.Option(500_000, "--train-size", help="The longest train, in tuples."),
+    train_size: int = typer.Option(500_000, "--train-size", min=1, help="The longest train, in tuples."),
     as_json: bool = typer.Option(False, "--json", help="Print it as JSON."),
 ) -> None:
     """Predict how a network fares at given rates: the work of each box, the bottleneck, the rate at which queues grow.
@@ -112,8 +113,9 @@ def _replay(
 
     if not (0 < speed < math.inf and seconds > 0):
         raise RunError(f"--speed {speed:g}, --seconds {seconds:g}: expected numbers above 0")
-    value, sources = recording(load_network(network) if network else None, path, given, speed)
-    found = replay(value, sources, seconds, train_size, local=local)
+    with tempfile.TemporaryDirectory(prefix="arterial-replay-") as scratch:
+        value, sources = recording(load_network(network) if network else None, path, given, speed, Path(scratch))
+        found = replay(value, sources, seconds, train_size, local=local)
     if as_json:
         typer.echo(json.dumps(found.as_data(), indent=2))
     else:
