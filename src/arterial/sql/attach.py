@@ -17,7 +17,7 @@ from arterial.connectors.source import Ask, Part, Progress, Source
 from arterial.drawing import Network
 from arterial.engine.attach.adopt import adopted, in_groups
 from arterial.engine.attach.attachment import Attachment, TokenPlace
-from arterial.engine.attach.places import Place, find_place
+from arterial.engine.attach.places import Dropped, Place, find_place
 from arterial.engine.attach.token import Token, TokenState, read_token
 from arterial.engine.run.checkpoint.folder import find_checkpoint
 from arterial.engine.run.figures.status import read_status
@@ -111,6 +111,7 @@ def attach_to(
         network,
         {**points, **rows},
         active=active or (lambda: _is_active(checkpoint)),
+        dropped=Dropped(checkpoint).first,
         since=since,
         follow=options.follow,
         resume=resume,

@@ -205,8 +205,42 @@ def test_a_run_that_is_started_over_ends_the_answer(tmp_path: Path) -> None:
     assert next(pieces).through == 29
     run.stop()
     finished(tmp_path / "c")
-    with pytest.raises(RunError, match="started over"):
+    with pytest.raises(RunError, match="begun anew"):
         next(pieces)
+
+
+def test_a_point_that_a_replacement_drops_ends_the_answer(tmp_path: Path) -> None:
+    run, source = running(tmp_path / "c", first=10)
+    wait_for(run, 10)
+    pieces = iter(attach(tmp_path / "c", "kept"))
+    assert next(pieces).through == 29
+    other = Network("n")  # its source has another name
+    other.source("any", {"time": int, "speed": int}).output("o")
+    still = attach(tmp_path / "c", "kept", other)
+    without = Network("city")
+    stream = without.source("reports", {"time": int, "vid": int, "seg": "int16", "speed": int})
+    stream.filter("slow", "speed < 30").output("alerts")
+    run.replace(without.value)
+    for asked in (pieces, still):
+        with pytest.raises(RunError, match="no longer has the connection point 'kept'"):
+            list(asked)
+    source.all.set()
+    run.wait(60)
+
+
+def test_another_version_may_keep_tuples_for_another_time(tmp_path: Path) -> None:
+    run, source = running(tmp_path / "c", first=20)
+    wait_for(run, 20)
+    shorter = Network("city")
+    stream = shorter.source("reports", {"time": int, "vid": int, "seg": "int16", "speed": int})
+    stream.connection_point("kept", 9, ["seg"]).filter("slow", "speed < 30").output("alerts")
+    run.replace(shorter.value)
+    source.may = 25
+    wait_for(run, 25)
+    kept = all_of(attach(tmp_path / "c", "kept", up_to=74))
+    assert set(range(65, 75)) <= set(kept["time"]) <= set(range(60, 75))  # whole files go, of steps of three seconds
+    source.all.set()
+    run.wait(60)
 
 
 def test_an_answer_that_ends_before_it_begins_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,15 @@ from pathlib import Path
 import polars as pl
 
 from arterial.connectors.points.conditions import Condition
-from arterial.connectors.points.contents import Contents, Point, TableFile, read_contents, read_point, stamp_of
+from arterial.connectors.points.contents import (
+    Contents,
+    Point,
+    TableFile,
+    origin,
+    read_contents,
+    read_point,
+    stamp_of,
+)
 from arterial.connectors.points.files import read_files
 from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.errors import RunError, near
@@ -40,8 +48,8 @@ class StartedOverError(RunError):
 
     def __init__(self, point: str) -> None:
         super().__init__(
-            f"connection point {point!r}: its run was started over, and what it keeps now is not what was kept before. "
-            "Ask again, from the start"
+            f"connection point {point!r}: its table was begun anew, as when a run is started over, and what is kept "
+            "now is not what was kept before. Ask again, from the start"
         )
 
 
@@ -172,7 +180,7 @@ class PointSource(Source):
         """
         if self.point is not None:
             now = read_point(path_of(self.folder))
-            if now is not None and now.id != self.point.id:
+            if now is not None and origin(now.id) != origin(self.point.id):
                 raise StartedOverError(self.point.name)
 
     def _nothing(self) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -78,6 +78,7 @@ class Attachment:
         sources: Mapping[str, Source],
         *,
         active: Callable[[], bool],
+        dropped: Callable[[Iterable[str]], str | None] = lambda names: None,
         since: int | None = None,
         follow: bool = False,
         resume: TokenPlace | None = None,
@@ -90,7 +91,7 @@ class Attachment:
         self.points = {name: one for name, one in self._sources.items() if isinstance(one, PointSource)}
         self.since = since
         """Where the answer begins; None: with all that is kept."""
-        self._active, self._follow = active, follow
+        self._active, self._dropped, self._follow = active, dropped, follow
         self._resume = resume or TokenPlace()
         self._host = InProcess(plan_run(network, 1, self._sources))
         self._at = {name: source.begin() for name, source in self._sources.items()}
@@ -235,7 +236,14 @@ class Attachment:
                     "mark says how far the answer is, and --since begins after it"
                 )
         # The points are looked at after the run was found to be over: nothing was committed in between.
-        if not self._follow and not self._active() and self._has_all():
+        active = self._active()
+        names = [one.point.name for one in self.points.values() if one.point is not None]
+        if active and self._has_all() and (gone := self._dropped(names)) is not None:
+            raise RunError(
+                f"the network that runs no longer has the connection point {gone!r}, which a replacement dropped; the "
+                "last mark says how far the answer is"
+            )
+        if not self._follow and not active and self._has_all():
             self.ended = STOPPED
         else:
             time.sleep(LOOK_SECONDS)

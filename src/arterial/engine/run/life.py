@@ -32,7 +32,7 @@ from arterial.engine.run.versions import requests
 from arterial.engine.run.versions.optimizer import Optimizer
 from arterial.engine.run.versions.versions import Version
 from arterial.engine.steering import control
-from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs
+from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs, with_gone
 from arterial.errors import ArterialError, RunError, near
 from arterial.figures.steering import Drop
 from arterial.network.network import NetworkValue, Port
@@ -151,8 +151,9 @@ class Run(ABC):
         is kept, and settled when the load has fallen (`settled`).
         """
         folder = self._steered()
-        found = find_arc(arc, read_arcs(folder))
         drop = Drop(share, keep=keep, overflow=overflow) if share or keep is not None else None
+        arcs = read_arcs(folder)
+        found = find_arc(arc, arcs if drop else with_gone(arcs, control.read_control(folder).shed))
         if drop is not None:
             check_drop(found, drop)
         control.shed(folder, found.name, drop)
@@ -161,7 +162,8 @@ class Run(ABC):
         """Let an arc's tuples wait from the next train on, but for `take` of them in each step, the oldest; None: let
         them go on again."""
         folder = self._steered()
-        found = find_arc(arc, read_arcs(folder))
+        arcs = read_arcs(folder)
+        found = find_arc(arc, arcs if take is not None else with_gone(arcs, control.read_control(folder).hold))
         if take is not None:
             check_hold(found, take)
         control.hold(folder, found.name, take)

@@ -95,8 +95,8 @@ class RunFigures:
         self._decision = decision
         steering = {
             "admit": dict(decided.admit),
-            "hold": {**decided.hold, **control.hold},
-            "shed": {arc: vars(drop) for arc, drop in {**decided.shed, **control.shed}.items()},
+            "hold": {arc: take for arc, take in {**decided.hold, **control.hold}.items() if arc in self._arcs},
+            "shed": {a: vars(drop) for a, drop in {**decided.shed, **control.shed}.items() if a in self._arcs},
         }
         self._status.add_step(figures, steering, self.statistics.describe_window())
         self.watchers.step(figures, self.status, decided)
@@ -113,7 +113,8 @@ class RunFigures:
         whether the step at hand may let some wait."""
         decided, control = self._decision, read_control(self._folder)
         may_wait = decided.steering.hold if not between_steps else ()
-        return bool(decided.held or may_wait or decided.steering.shed or control.hold or control.shed)
+        commands = (*control.hold, *control.shed)  # they stay when another version has no such arc
+        return bool(decided.held or may_wait or decided.steering.shed or self._arcs.keys() & {*commands})
 
     @property
     def sheds_with_overflow(self) -> bool:
