@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from arterial import Network
 from arterial.cli.main import app
 from arterial.cli.runtime import attach as command
 from arterial.engine.host import step_back
@@ -112,6 +114,35 @@ def test_a_network_of_a_file(run: Path, tmp_path: Path) -> None:
     lines = asked(run, "kept", f"{tmp_path / 'asking.py'}:net")
     assert lines[:2] == ["# fast: output,time,speed", "# others: output,time,speed"]
     assert sum(line.startswith("fast,") for line in lines) == reports().filter(pl.col("speed") > 90).height
+
+
+def test_several_outputs_of_a_stream_with_a_column_output(tmp_path: Path) -> None:
+    net = Network("n")
+    kept = net.source("reports", {"time": int, "output": float}).connection_point("kept", "1 hour")
+    kept.output("all")
+    finished(tmp_path / "c", net, pl.DataFrame({"time": [1, 2, 3], "output": [math.nan, -math.inf, 1.5]}))
+    (tmp_path / "asking.py").write_text(
+        "from arterial import Network\n"
+        "net = Network('asking')\n"
+        "stream = net.source('kept', {'time': int, 'output': float})\n"
+        "stream.output('a')\n"
+        "stream.output('b')\n"
+    )
+    lines = asked(tmp_path / "c", "kept", f"{tmp_path / 'asking.py'}:net")
+    assert lines[0] == "# a: output,time,output"
+    assert [line for line in lines if line.startswith("a,")] == ["a,1,NaN", "a,2,-inf", "a,3,1.5"]
+
+
+def test_json_has_no_nan(tmp_path: Path) -> None:
+    net = Network("n")
+    net.source("reports", {"time": int, "x": float}).connection_point("kept", "1 hour").output("all")
+    finished(tmp_path / "c", net, pl.DataFrame({"time": [1, 2, 3, 4], "x": [math.nan, -math.inf, 1.5, None]}))
+
+    def refuse(word: str) -> None:
+        raise ValueError(word)
+
+    rows = [json.loads(line, parse_constant=refuse) for line in asked(tmp_path / "c", "kept", "--json")]
+    assert [row["row"]["x"] for row in rows[:-1]] == [None, None, 1.5, None]
 
 
 def test_a_run_that_has_stopped(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from arterial import FileSource, Settings
+from arterial import FileSource, Network, Settings
 from arterial.cli.main import app
 from arterial.cli.parts.network import load_network
 from arterial.engine.run.local import run_locally
@@ -56,10 +56,27 @@ def test_too_much(folder: Path) -> None:
     assert "grows without bound" in found.output
 
 
+def test_boxes_that_the_run_did_not_have_are_named(folder: Path, tmp_path: Path) -> None:
+    more = 'reports.map("metric", kmh="speed * 1.6").filter("slow", "kmh < 9").output("rest")\n'
+    kept = 'reports.connection_point("kept", 60).filter("moves", "speed > 0").view("not_kept")\n'
+    (tmp_path / "more.py").write_text(NETWORK.partition("reports.map")[0] + more + kept)
+    words = ("check", f"{tmp_path}/more.py", "-r", "reports=1000", "--figures", f"{folder}/out")
+    assert "not counted, since the run did not have them: kept, slow, rest" in " ".join(invoke(*words).output.split())
+    assert json.loads(invoke(*words, "--json").output)["without_figures"] == ["kept", "slow", "rest"]
+
+
+@pytest.mark.parametrize(("option", "number"), [("--cores", "-2"), ("--train-size", "0")])
+def test_numbers_that_cannot_be(folder: Path, option: str, number: str) -> None:
+    found = invoke("check", f"{folder}/roads.py", "-r", "reports=5", "--figures", f"{folder}/out", option, number)
+    assert found.exit_code == 2
+    assert f"Invalid value for '{option}'" in found.output
+
+
 def test_as_json(folder: Path) -> None:
     found = invoke("check", f"{folder}/roads.py", "-r", "reports=1000", "--figures", f"{folder}/out", "--json")
     said = json.loads(found.output)
     assert said["first_to_leave"] == "alerts"
+    assert said["without_figures"] == []
     boxes = {box["name"]: box for box in said["boxes"]}
     assert boxes["fast"]["rate"] == pytest.approx(1000, rel=0.01)
     assert boxes["alerts"]["rate"] == pytest.approx(500, rel=0.05)
@@ -107,6 +124,20 @@ def test_a_replay_of_a_run(folder: Path, tmp_path: Path) -> None:
     found = invoke("check", "--replay", f"{tmp_path}/inputs")
     with pytest.raises(ArterialError, match="no run is there; say which network these inputs are for"):
         raise found.exception
+
+
+def test_a_replay_of_a_connection_point(folder: Path, tmp_path: Path) -> None:
+    """Its files are sorted by the storage key, and may be several."""
+    net = Network("keeping")
+    net.source("reports", {"time": int, "speed": float}).connection_point("kept", "1 day", "speed").output("all")
+    source = FileSource(folder / "reports.parquet", until=3000)
+    run_locally(net.value, {"reports": source}, {}, tmp_path, Settings(train_size=10_000)).wait()
+    words = ("--local", "--speed", "3000", "--seconds", "9", "--json")
+    network, kept = f"{folder}/roads.py", f"{tmp_path}/points/kept"
+    for recorded in (("--replay", kept), ("--replay", f"{folder}/reports.parquet", "-s", f"reports={kept}")):
+        found = invoke("check", network, *recorded, *words)
+        assert found.exit_code == 0, found.output
+        assert json.loads(found.output)["rates"]["reports"] > 10_000
 
 
 @pytest.mark.parametrize(

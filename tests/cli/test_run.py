@@ -21,6 +21,7 @@ from typer.testing import CliRunner, Result
 
 from arterial.cli.main import app, main
 from arterial.errors import ArterialError
+from tests.engine.attach.asked import running
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = f"{ROOT / 'examples' / 'speeding.py'}:net"
@@ -218,6 +219,20 @@ def test_a_local_run_can_be_repeated(reports: Path, tmp_path: Path, monkeypatch:
     (tmp_path / "out" / "checkpoint").mkdir()
     with pytest.raises(ArterialError, match="holds the outputs and the checkpoint of a run on Spark"):
         _here(*words)
+
+
+def test_a_local_run_at_work_is_not_started_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reports.csv").write_text("time,vehicle,speed\n0,1,120.0\n")
+    at_work, source = running(tmp_path / "out" / "local", first=5)
+    (tmp_path / "out" / "alerts").mkdir()
+    delivered = tmp_path / "out" / "alerts" / "part-000000001-000.parquet"
+    delivered.touch()
+    with pytest.raises(ArterialError, match="another run"):
+        _here("run", EXAMPLE, "--source", "reports.csv", "--local")
+    assert delivered.exists()
+    source.all.set()
+    assert at_work.wait(60)
 
 
 def _noted(folder: Path) -> str | None:

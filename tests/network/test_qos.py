@@ -72,6 +72,21 @@ def test_what_is_refused(graphs: dict[str, Any], says: str) -> None:
         QoS(**graphs)
 
 
+@pytest.mark.parametrize(
+    ("good", "zero", "says"),
+    [
+        (5, 2, r"did you mean Delay\(2, 5\)"),
+        (1, math.inf, "both finite"),
+        (math.nan, 2, "0 ≤ good < zero"),
+        ("1", 2, "two numbers of seconds"),
+        (None, 2, "two numbers of seconds"),
+    ],
+)
+def test_a_delay_is_two_numbers_of_seconds(good: Any, zero: Any, says: str) -> None:
+    with pytest.raises(NetworkError, match=rf"Delay: expected .*{says}.* \(drawn at .*test_qos.py:\d+\)"):
+        Delay(good, zero)
+
+
 def test_a_flat_end_is_allowed_for_what_is_lost() -> None:
     QoS([(1, 1), (2, 0.3), (5, 0.3)], [(0, 0.2), (0.5, 0.2), (1, 1)])
 

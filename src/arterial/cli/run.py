@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -211,8 +212,10 @@ def run(
 def _start_locally(
     network: NetworkValue, sources: dict[str, Source], sinks: dict[str, Sink], out: Path, settings: Settings
 ) -> Run:
-    """Replace what an earlier local run wrote; never what belongs to a checkpoint."""
+    """Replace what an earlier local run wrote; never what belongs to a checkpoint, or to a run that is at work."""
     from arterial.connectors.sinks.files.parts import FileSink, clear
+    from arterial.engine.run.checkpoint.folder import FOLDER
+    from arterial.engine.run.checkpoint.lock import LOCK_FILE, lock_checkpoint
     from arterial.engine.run.figures.status import RUN_FILE
     from arterial.engine.run.local import run_locally
     from arterial.storage.place import remove, remove_folder
@@ -220,11 +223,14 @@ def _start_locally(
     if (out / "checkpoint").exists():
         raise RunError(f"{out} holds the outputs and the checkpoint of a run on Spark; give another folder with --out")
     kept = out / "local"
-    remove_folder(kept)
-    remove(out / RUN_FILE)
-    for name, sink in sinks.items():
-        if isinstance(sink, FileSink) and sink.folder == out / name:
-            clear(out / name, name)
+    with ExitStack() as held:
+        if (kept / FOLDER / LOCK_FILE).exists():
+            held.enter_context(lock_checkpoint(kept / FOLDER))
+        remove_folder(kept)
+        remove(out / RUN_FILE)
+        for name, sink in sinks.items():
+            if isinstance(sink, FileSink) and sink.folder == out / name:
+                clear(out / name, name)
     return run_locally(network, sources, sinks, kept, settings)
 
 

@@ -334,23 +334,23 @@ class StreamHandle:
         relation.read.append(name)
         return made
 
-    def connection_point(self, name: str, retention: Duration, storage_key: Sequence[str] = ()) -> StreamHandle:
+    def connection_point(self, name: str, retention: Duration, storage_key: str | Sequence[str] = ()) -> StreamHandle:
         """The same stream, kept for some time where queries can be attached later."""
-        return self.box(ConnectionPoint(name, retention, tuple(storage_key)))
+        return self.box(ConnectionPoint(name, retention, _columns(storage_key)))
 
     def view(
         self,
         name: str,
         materialise: str = NONE,
         retention: Duration = "1 hour",
-        storage_key: Sequence[str] = (),
+        storage_key: str | Sequence[str] = (),
         qos: Delay | QoS | None = None,
     ) -> StreamHandle:
         """Name the stream, so that one can connect to it later; `materialise` says whether it is kept."""
         asked = self._quality(name, qos)
         column, value = asked.value or (None, ())
         graphs = (asked.graph, tuple(asked.share), column, tuple(value), asked.weight)
-        return self.box(View(name, materialise, retention, tuple(storage_key), *graphs))
+        return self.box(View(name, materialise, retention, _columns(storage_key), *graphs))
 
     def output(self, name: str, qos: Delay | QoS | None = None) -> StreamHandle:
         """Deliver the stream under that name; gives the stream again, to draw on."""
@@ -365,6 +365,10 @@ class StreamHandle:
                 f"network {self.network.name!r}, box {name!r}: expected qos=Delay(good, zero) or QoS(…), got {qos!r}"
             )
         return QoS(qos) if isinstance(qos, Delay) else qos or QoS()
+
+
+def _columns(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _values(given: Mapping[str, Any] | Function | None, more: Mapping[str, Any]) -> Values:

@@ -31,10 +31,17 @@ class Delay:
     zero: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.good < self.zero:
+        try:
+            fits = 0 <= self.good < self.zero < math.inf
+        except TypeError:
+            raise NetworkError(
+                f"Delay: expected two numbers of seconds, got good={self.good!r}, zero={self.zero!r}{drawn_at()}"
+            ) from None
+        if not fits:
             order = f"; did you mean Delay({self.zero!r}, {self.good!r})?" if 0 <= self.zero < self.good else ""
             raise NetworkError(
-                f"Delay: expected 0 ≤ good < zero, got good={self.good!r}, zero={self.zero!r}{order}{drawn_at()}"
+                f"Delay: expected 0 ≤ good < zero, both finite, got good={self.good!r}, zero={self.zero!r}"
+                f"{order}{drawn_at()}"
             )
 
     @property

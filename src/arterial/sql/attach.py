@@ -15,9 +15,9 @@ from arterial.connectors.points.conditions import Condition
 from arterial.connectors.points.source import PointSource
 from arterial.connectors.source import Ask, Part, Progress, Source
 from arterial.drawing import Network
-from arterial.engine.attach.adopt import adopted
+from arterial.engine.attach.adopt import adopted, in_groups
 from arterial.engine.attach.attachment import Attachment, TokenPlace
-from arterial.engine.attach.places import Place, find_place
+from arterial.engine.attach.places import Dropped, Place, find_place
 from arterial.engine.attach.token import Token, TokenState, read_token
 from arterial.engine.run.checkpoint.folder import find_checkpoint
 from arterial.engine.run.figures.status import read_status
@@ -95,24 +95,24 @@ def attach_to(
 ) -> Attachment:
     """The same, on a checkpoint; `active` says whether the run is at work."""
     place = find_place(checkpoint, point)
-    (network, folders), options = _network(place, query, options)
-    kind, tables = place.stream.schema[place.stream.time], options.tables
-    points: dict[str, PointSource] = {}
-    for source, table in folders.items():
-        one = PointSource(table, skip_lost=options.skip_lost)
-        since = None if options.since is None else instant(options.since, kind, one)
-        up_to = None if options.up_to is None else instant(options.up_to, kind, one)
-        conditions = (*conditions_of(network, source), *_joined(network, source, tables))
-        points[source] = replace(one, since=since, up_to=up_to, conditions=conditions)
+    query, options = _with_bounds(query, options)
     resume = resume or resume_from(options)
     token = resume.kept.token if resume.kept else resume.token
-    if token is not None and options.since is None:
-        points = {name: replace(one, since=token.since) for name, one in points.items()}
+    since, up_to = _bounds(place, options, token)
+    network, folders = place.complete(_network(place, query, options), options.tables, since)
+    tables = options.tables
+    points: dict[str, PointSource] = {}
+    for source, folder in folders.items():
+        conditions = (*conditions_of(network, source), *_joined(network, source, tables))
+        first = None if place.remembers else since
+        points[source] = PointSource(folder, first, up_to, conditions, options.skip_lost)
     rows: dict[str, Source] = {name: _Rows(given) for name, given in _table_rows(network, tables, points).items()}
     return Attachment(
         network,
         {**points, **rows},
         active=active or (lambda: _is_active(checkpoint)),
+        dropped=Dropped(checkpoint).first,
+        since=since,
         follow=options.follow,
         resume=resume,
     )
@@ -132,7 +132,7 @@ def adopted_network(network: NetworkValue, point: str, query: Query, output: str
                 f"network {network.name!r} has no connection point or view {point!r}"
                 + near(point, [box.name for box in network.boxes])
             )
-        value = _compiled(Place(point, replace(stream, keyed_by=()), {}), text, Options())
+        value = in_groups(_compiled(Place(point, replace(stream, keyed_by=()), {}), text, Options()))
     else:
         source = next((box.name for box in value.boxes if not box.inputs), point)
     return adopted(network, point, value, source, output)
@@ -154,12 +154,9 @@ def instant(value: When, kind: Type, source: PointSource) -> int:
         return _microseconds(value)
     if isinstance(value, int):
         return value
-    if re.fullmatch(r"[+-]?\d+", value.strip()):
+    if kind is not Type.TIMESTAMP and re.fullmatch(r"[+-]?\d+", value.strip()):
         return int(value)
-    try:
-        length = units(value, kind, "the time")
-    except NetworkError:
-        length = None
+    length = _length(value, kind)
     if length is not None:
         complete = source.look().through
         latest = max((file.latest for file in source.look().files), default=0)
@@ -171,6 +168,16 @@ def instant(value: When, kind: Type, source: PointSource) -> int:
             pass
     wanted = "a date and time such as '2026-03-01T12:00:00'" if kind is Type.TIMESTAMP else "a number of seconds"
     raise RunError(f"{value!r} is not a time; expected {wanted}, or how long before now, such as '1 hour'")
+
+
+def _length(value: When | None, kind: Type) -> int | None:
+    """How long before now a time is, if that is how it is given."""
+    if not isinstance(value, str) or re.fullmatch(r"[+-]?\d+", value.strip()):
+        return None
+    try:
+        return units(value, kind, "the time")
+    except NetworkError:
+        return None
 
 
 def _microseconds(value: datetime) -> int:
@@ -195,24 +202,46 @@ def cut_bounds(text: str) -> tuple[str, str | None, str | None]:
     return text, found.get("since"), found.get("up to")
 
 
-def _network(
-    place: Place, query: Query | None, options: Options
-) -> tuple[tuple[NetworkValue, Mapping[str, Path]], Options]:
-    """The network of a query on a point or view, and its options with what the text says."""
+def _with_bounds(query: Query | None, options: Options) -> tuple[Query | None, Options]:
+    """A query without SINCE and UP TO at the end of its text, and the options with them."""
+    if not isinstance(query, str):
+        if query is None and options.tables:
+            raise RunError(f"the table {next(iter(options.tables))!r} is for a query that joins with it; none came")
+        if options.object is not None:
+            raise RunError(f"object {options.object!r} is for a query in SQL; leave it out")
+        return query, options
+    text, since, up_to = cut_bounds(query)
+    for word, said, given in (("SINCE", since, options.since), ("UP TO", up_to, options.up_to)):
+        if said is not None and given is not None:
+            raise RunError(f"{word} stands in the query and is given as an option too; leave one out")
+    return text, replace(options, since=since or options.since, up_to=up_to or options.up_to)
+
+
+def _bounds(place: Place, options: Options, token: Token | None) -> tuple[int | None, int | None]:
+    """Where the answer begins and ends. A token knows where it began: so long before the now of then."""
+    kind = place.stream.schema[place.stream.time]
+    points = [PointSource(folder) for folder in place.folders.values()]
+
+    def when(value: When | None) -> int | None:
+        return None if value is None else max(instant(value, kind, one) for one in points)
+
+    since, up_to = when(options.since), when(options.up_to)
+    if token is not None and (since is None or (token.since is not None and _length(options.since, kind) is not None)):
+        since = token.since
+    if since is not None and up_to is not None and up_to < since:
+        raise RunError(f"the answer would end before it begins: it begins at {options.since}, up to {options.up_to}")
+    return since, up_to
+
+
+def _network(place: Place, query: Query | None, options: Options) -> NetworkValue:
+    """The network of a query, on a source of the place's name."""
     if isinstance(query, str):
-        text, since, up_to = cut_bounds(query)
-        for word, said, given in (("SINCE", since, options.since), ("UP TO", up_to, options.up_to)):
-            if said is not None and given is not None:
-                raise RunError(f"{word} stands in the query and is given as an option too; leave one out")
-        options = replace(options, since=since or options.since, up_to=up_to or options.up_to)
-        value = _compiled(place, text, options)
-    elif query is None:
+        return _compiled(place, query, options)
+    if query is None:
         net = Network(place.name)
         net.source(place.name, place.stream.schema, place.stream.time, signed=place.stream.signed).output("answer")
-        value = net.value
-    else:
-        value = query.value if isinstance(query, Network) else query
-    return place.complete(value, options.tables), options
+        return net.value
+    return query.value if isinstance(query, Network) else query
 
 
 def _compiled(place: Place, text: str, options: Options) -> NetworkValue:

@@ -6,6 +6,7 @@ import random
 import time
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 
 import polars as pl
 import pytest
@@ -218,6 +219,20 @@ def test_a_reader_whose_files_are_gone_looks_again(tmp_path: Path) -> None:
     one.reading.stamp = stamp_of(Path(one.folder))
     after = Progress({"through": 359}, 359)
     assert one.read(one.begin(), after, Part(0, 1)).equals(expected)
+
+
+def test_a_reader_whose_table_is_gone_gives_no_wrong_answer(tmp_path: Path) -> None:
+    sink = table(tmp_path)
+    for step in range(1, 4):
+        give(sink, step)
+    one = source(sink)
+    after = one.plan(one.begin(), ALL)
+    rmtree(one.folder)
+    with pytest.raises(RunError, match="begun anew"):
+        one.read(one.begin(), after, Part(0, 1))
+    give(table(tmp_path), 1)
+    with pytest.raises(RunError, match="begun anew"):
+        one.look()
 
 
 @pytest.mark.parametrize("seed", seeds(8, usual=3))

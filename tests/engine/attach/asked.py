@@ -76,9 +76,10 @@ def running(folder: Path, first: int, net: Network | None = None, seconds: int =
     return run, source
 
 
-def finished(folder: Path, net: Network | None = None) -> LocalRun:
-    """A run that is over."""
-    run = run_locally((net or city()).value, {"reports": MemorySource(trains())}, {}, folder, Settings(shards=2))
+def finished(folder: Path, net: Network | None = None, tuples: pl.DataFrame | None = None) -> LocalRun:
+    """A run that is over, on these tuples or the city's reports."""
+    given = trains() if tuples is None else [Train(tuples, END)]
+    run = run_locally((net or city()).value, {"reports": MemorySource(given)}, {}, folder, Settings(shards=2))
     assert run.wait(60)
     return run
 

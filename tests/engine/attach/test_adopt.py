@@ -7,12 +7,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arterial import Network, RunError, collect
+from arterial import Network, RunError, attach, collect
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.attach.adopt import adopted, graft
+from arterial.engine.plan.compile import compile_network
 from arterial.network.network import Port
 from arterial.sql.attach import adopted_network
-from tests.engine.attach.asked import city, reports, running
+from tests.engine.attach.asked import city, finished, reports, running
 
 
 def query(name: str = "kept", **columns: object) -> Network:
@@ -93,6 +94,27 @@ def test_sql_is_adopted() -> None:
         adopted_network(city().value, "kept", f"{text} SINCE 3", "slow_ones")
     with pytest.raises(RunError, match="did you mean 'kept'"):
         adopted_network(city().value, "kapt", text, "slow_ones")
+
+
+@pytest.mark.parametrize(
+    ("text", "shuffles"),
+    [
+        ("SELECT seg, count(*) AS n FROM kept WHERE speed < 50 GROUP BY seg, TUMBLE(time, '10 seconds')", 1),
+        ("SELECT seg, max(speed) AS n FROM kept GROUP BY seg, SESSION(time, '10 seconds') HAVING max(speed) > 90", 1),
+        ("SELECT seg, count(*) AS n FROM kept GROUP BY seg", 1),
+        ("SELECT count(*) AS n FROM kept GROUP BY seg, TUMBLE(time, '10 seconds')", 2),  # its rows do not say the group
+        ("SELECT count(*) AS n FROM kept GROUP BY TUMBLE(time, '10 seconds')", 1),
+        ("SELECT seg, count(*) AS n FROM kept GROUP BY seg, TUMBLE(time, '9 seconds') ORDER BY n DESC LIMIT 3", 2),
+    ],
+)
+def test_sql_with_groups_needs_no_other_shuffle_than_theirs(text: str, shuffles: int, tmp_path: Path) -> None:
+    both = adopted_network(city().value, "kept", text, "asked")
+    assert len(compile_network(both, 2).levels) == shuffles
+    got = collect(both, reports=reports())["asked"]
+    finished(tmp_path)
+    alone = attach(tmp_path, "kept", text).collect()["answer"]
+    assert alone.height
+    assert got.select(alone.columns).sort(pl.all()).equals(alone.sort(pl.all()))
 
 
 def test_what_cannot_be_adopted() -> None:

@@ -15,6 +15,7 @@ from arterial import Network, RunError, attach
 from arterial.connectors.points import keeper as keeper_module
 from arterial.engine.attach.attachment import FINISHED, REACHED, STOPPED, Attachment
 from arterial.engine.attach.token import Token
+from arterial.engine.run.local import LocalRun
 from arterial.errors import ArterialError
 from arterial.sql.attach import Options, attach_to
 from arterial.sql.text.mistake import SqlError
@@ -48,6 +49,11 @@ def take(attachment: Attachment, through: int) -> tuple[pl.DataFrame, str]:
         if answer.through >= through:
             break
     return pl.concat(frames), token
+
+
+def wait_for(run: LocalRun, step: int) -> None:
+    while run.status.step < step:
+        time.sleep(0.01)
 
 
 @pytest.mark.thorough
@@ -167,12 +173,105 @@ def test_since_and_up_to(tmp_path: Path) -> None:
 
 def test_a_run_that_stops_ends_the_answer_unless_one_follows(tmp_path: Path) -> None:
     run, _ = running(tmp_path / "c", first=10)
-    while run.status.step < 10:
-        time.sleep(0.01)
+    wait_for(run, 10)
     run.stop()
     attachment = attach(tmp_path / "c", "kept")
     assert all_of(attachment).equals(reports().filter(pl.col("time") < 30))
     assert attachment.ended == STOPPED
+
+
+def test_the_same_command_goes_on_from_a_token_with_a_time_before_now(tmp_path: Path) -> None:
+    run, source = running(tmp_path / "c", first=15)
+    query = f"{COUNTS} SINCE '20 seconds'"
+    wait_for(run, 15)
+    since = 45 - 20
+    with attach(tmp_path / "c", "kept", query, token_file=tmp_path / "token", up_to=40) as attachment:
+        first = all_of(attachment)
+    text = str(attachment.token)
+    source.all.set()
+    run.wait(60)
+    expected = counts(reports().filter(pl.col("time") >= since))
+    for again in ({"token_file": tmp_path / "token"}, {"token": text}):
+        rest = all_of(attach(tmp_path / "c", "kept", query, **again))
+        assert same(pl.concat([first, rest]), expected)
+    with pytest.raises(RunError, match="began at another time"):
+        attach(tmp_path / "c", "kept", COUNTS, since=30, token=text)
+
+
+def test_a_run_that_is_started_over_ends_the_answer(tmp_path: Path) -> None:
+    run, _ = running(tmp_path / "c", first=10)
+    wait_for(run, 10)
+    pieces = iter(attach(tmp_path / "c", "kept", follow=True))
+    assert next(pieces).through == 29
+    run.stop()
+    finished(tmp_path / "c")
+    with pytest.raises(RunError, match="begun anew"):
+        next(pieces)
+
+
+def test_a_point_that_a_replacement_drops_ends_the_answer(tmp_path: Path) -> None:
+    run, source = running(tmp_path / "c", first=10)
+    wait_for(run, 10)
+    pieces = iter(attach(tmp_path / "c", "kept"))
+    assert next(pieces).through == 29
+    other = Network("n")  # its source has another name
+    other.source("any", {"time": int, "speed": int}).output("o")
+    still = attach(tmp_path / "c", "kept", other)
+    without = Network("city")
+    stream = without.source("reports", {"time": int, "vid": int, "seg": "int16", "speed": int})
+    stream.filter("slow", "speed < 30").output("alerts")
+    run.replace(without.value)
+    for asked in (pieces, still):
+        with pytest.raises(RunError, match="no longer has the connection point 'kept'"):
+            list(asked)
+    source.all.set()
+    run.wait(60)
+
+
+def test_another_version_may_keep_tuples_for_another_time(tmp_path: Path) -> None:
+    run, source = running(tmp_path / "c", first=20)
+    wait_for(run, 20)
+    shorter = Network("city")
+    stream = shorter.source("reports", {"time": int, "vid": int, "seg": "int16", "speed": int})
+    stream.connection_point("kept", 9, ["seg"]).filter("slow", "speed < 30").output("alerts")
+    run.replace(shorter.value)
+    source.may = 25
+    wait_for(run, 25)
+    kept = all_of(attach(tmp_path / "c", "kept", up_to=74))
+    assert set(range(65, 75)) <= set(kept["time"]) <= set(range(60, 75))  # whole files go, of steps of three seconds
+    source.all.set()
+    run.wait(60)
+
+
+def test_an_answer_that_ends_before_it_begins_is_refused(tmp_path: Path) -> None:
+    finished(tmp_path / "c")
+    for since, up_to in ((50, 40), ("10 seconds", "1 minute")):
+        with pytest.raises(RunError, match="would end before it begins"):
+            attach(tmp_path / "c", "kept", since=since, up_to=up_to)
+    assert all_of(attach(tmp_path / "c", "kept", since=40, up_to=40)).height == 10
+
+
+def test_object_and_tables_are_for_queries(tmp_path: Path) -> None:
+    from arterial.sql.catalog import TableEntry
+    from arterial.sql.inputs.reading import Input
+
+    finished(tmp_path / "c")
+    with pytest.raises(RunError, match="object 'vid' is for a query in SQL"):
+        attach(tmp_path / "c", "kept", object="vid")
+    with pytest.raises(RunError, match="the table 'w' is for a query"):
+        attach_to(tmp_path / "c", "kept", None, Options(tables={"w": Input(TableEntry.of({"a": int}), pl.DataFrame())}))
+
+
+def test_times_in_text_of_a_stream_with_timestamps(tmp_path: Path) -> None:
+    net = Network("dates")
+    net.source("s", {"time": "timestamp", "x": int}).connection_point("kept", "1 hour").output("o")
+    rows = [{"time": f"2026-03-01T12:00:0{second}", "x": second} for second in range(9)]
+    run = art.run(net, s=rows, local=True)
+    run.wait(60)
+    for since, expected in (("2026-03-01T12:00:05", 4), ("20260301T120005", 4), ("20260301", 9), ("20260302", 0)):
+        assert all_of(run.attach("kept", since=since)).height == expected
+    with pytest.raises(RunError, match=r"'5' is not a time; expected a date and time"):
+        run.attach("kept", since="5")
 
 
 @pytest.mark.thorough
@@ -240,6 +339,12 @@ def test_a_view_has_its_history_whether_it_is_kept_or_not(tmp_path: Path, materi
     assert computed == (materialise != "none")
     expected = counts().drop("sign")
     assert same(all_of(attach(tmp_path / "c", "busy")), expected)
+    # Windows that began before are whole, wherever the view is computed.
+    later = attach(tmp_path / "c", "busy", since=35)
+    assert same(all_of(later), expected.filter(pl.col("time") >= 35))
+    _, token = take(attach(tmp_path / "c", "busy", since=35), 59)
+    rest = all_of(attach(tmp_path / "c", "busy", since=35, token=token))
+    assert same(rest, expected.filter(pl.col("time") > Token.of(token).through))
     busiest = all_of(attach(tmp_path / "c", "busy", "SELECT seg FROM busy WHERE n > 3"))
     assert same(busiest.select("time", "seg"), expected.filter(pl.col("n") > 3).select("time", "seg"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from arterial.engine.plan.compile import compile_network
 from arterial.engine.run.control.controllers import controllers_for
 from arterial.engine.run.local import run_locally
 from arterial.figures.steps_file import read_steps
+from arterial.network.train import Train
 from arterial.service.holding import Holder
 from arterial.service.values import histogram
+from tests.engine.attach.asked import Gated
 
 GRAPH = ((0.0, 0.0), (100.0, 1.0))
 
@@ -86,3 +89,27 @@ def test_values_are_counted_and_steps_have_what_controllers_need(tmp_path: Path)
             counts[name] = counts.get(name, 0) + number
     assert counts == histogram(FRAME["v"], GRAPH)
     assert running.status.tuples_out["valued"] == 1000, "nothing is left out without an overload"
+
+
+def test_utility_counts_what_a_predicate_leaves_out_with_its_own_value(tmp_path: Path) -> None:
+    """By hand: values from 50 to 100 are worth 0.2 to 1, evenly. Without those below 75, 0.4 of 0.6 is delivered."""
+    net = Network("n")
+    share, value = ((0, 0), (0.8, 1), (1, 1)), ("v", [(0, 0), (50, 0.2), (100, 1)])
+    net.source("s", {"time": int, "v": float}).output("o", qos=QoS(Delay(1e6, 1e7), share, value))
+    frame = pl.DataFrame({"v": [50 + i / 20 for i in range(1000)]})
+    steps = [Train(frame.select(pl.lit(step, pl.Int64).alias("time"), "v"), step) for step in range(500)]
+    source = Gated(steps, first=5)
+    run = run_locally(net.value, {"s": source}, {}, tmp_path, Settings(shards=1))
+
+    def utility(step: int) -> float:
+        source.may = step
+        while run.status.step < step:
+            time.sleep(0.01)
+        return float(run.status.window["outputs"]["o"]["utility"])
+
+    assert utility(5) == 1
+    run.shed("o", keep="v >= 75")
+    assert utility(300) == pytest.approx((0.4 / 0.6) / 0.8, abs=0.01)
+    run.shed("o")
+    assert utility(500) == pytest.approx(1, abs=0.01)
+    run.stop()

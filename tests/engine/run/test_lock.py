@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from arterial import ArterialError, attach
+from arterial.connectors.files.source import FileSource
 from arterial.engine.run.checkpoint import lock as locks
 from arterial.engine.run.checkpoint.lock import LOCK_FILE, cut_off, lock_checkpoint, note_owner
 from arterial.engine.run.checkpoint.manifest import MANIFEST, kept_shards
+from arterial.engine.run.local import run_locally
 from arterial.errors import RunError
+from tests.engine.attach.asked import city, finished, reports, running
 
 
 def _left(folder: Path, text: str) -> None:
@@ -64,3 +68,20 @@ def test_a_checkpoint_says_its_shards(tmp_path: Path) -> None:
     assert kept_shards(tmp_path) == 3
     (tmp_path / MANIFEST).write_text("damaged")
     assert kept_shards(tmp_path) is None
+
+
+def test_a_local_run_at_work_keeps_its_files(tmp_path: Path) -> None:
+    """Another one in its folder is refused before it removes anything."""
+    first, source = running(tmp_path, first=5)
+    with pytest.raises(RunError, match="another run"):
+        running(tmp_path, first=5)
+    source.all.set()
+    assert first.wait(60)
+    with attach(tmp_path, "kept") as answers:
+        assert answers.collect()["answer"].height == reports().height
+
+
+def test_a_local_run_that_cannot_start_gives_the_folder_back(tmp_path: Path) -> None:
+    with pytest.raises(ArterialError, match="missing"):
+        run_locally(city().value, {"reports": FileSource(tmp_path / "missing.csv")}, {}, tmp_path)
+    assert finished(tmp_path).ended

@@ -102,6 +102,26 @@ def test_what_cannot_be_is_refused_and_the_run_goes_on(running: LocalRun, tmp_pa
     assert running.state == "running"
 
 
+def test_what_was_made_from_another_version_is_refused(running: LocalRun, tmp_path: Path) -> None:
+    """Of two commands that add to the network at the same time, the second would take away what the first added."""
+    odd, even = drawn(odd="x % 2 = 1").value, drawn(even="x % 2 = 0").value
+    assert ask(tmp_path / "c", REPLACE, odd, {"odd": MemorySink()}, base=1).accepted
+    answer = ask(tmp_path / "c", REPLACE, even, {"even": MemorySink()}, base=1)
+    assert answer == Answer(
+        False, "it was made from version 1 of the network, and version 2 runs by now; ask again", answer.version
+    )
+    assert answer.version == running.version == 2
+    assert ask(tmp_path / "c", REPLACE, odd, base=1).said == "it runs already"
+    assert ask(tmp_path / "c", REPLACE, even, {"even": MemorySink()}, base=2).accepted
+
+
+def test_a_run_that_is_finished(tmp_path: Path) -> None:
+    run = LocalRun(drawn().value, {"s": MemorySource([Train(tuples(0), END)])}, {}, tmp_path, art.Settings(shards=1))
+    run.work()
+    with pytest.raises(RunError, match=r"the run there is finished, since .*; it is too late to optimise"):
+        ask(tmp_path, OPTIMISE)
+
+
 def test_a_request_that_is_not_one(running: LocalRun, tmp_path: Path) -> None:
     folder = tmp_path / "c" / "arterial" / REQUESTS
     folder.mkdir(mode=0o700)

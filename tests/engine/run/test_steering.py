@@ -9,8 +9,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import arterial as art
+from arterial.cli.main import app
 from arterial.connectors.memory_source import MemorySource
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.host.outcome_files import overflow_folder
@@ -163,6 +165,30 @@ def test_commands_that_do_not_fit_change_nothing(tmp_path: Path) -> None:
         with pytest.raises(RunError, match=message):
             ask()
     assert control.read_control(tmp_path / "arterial") == before
+    run.stop()
+
+
+def test_commands_about_an_arc_that_another_version_does_not_have(tmp_path: Path) -> None:
+    """They are not in force then, hold up nothing, and can be taken back."""
+    run = _run(tmp_path)
+    less = art.Network("small")
+    less.source("s", {"time": int, "k": int, "x": int}).output("raw")
+    run.shed("t", 0.5)
+    run.shed("o", 0.5)
+    run.hold("t", 0)
+    run.replace(less.value, {"raw": MemorySink()})
+    run.step(2)
+    _until(lambda: run.status.step == 2)
+    assert run.status.steering["shed"] == run.status.steering["hold"] == {}
+    assert "nothing to change" in run._optimise_as_asked().said
+    with pytest.raises(RunError, match="no arc 't'"):
+        run.shed("t", 0.5)
+    run.shed("t")
+    run.hold("t", None)
+    words = ["control", str(tmp_path), "shed", "t.out → o.in", "--off"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    left = control.read_control(tmp_path / "arterial")
+    assert (left.shed, left.hold) == ({}, {})
     run.stop()
 
 

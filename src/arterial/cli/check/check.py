@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,11 +47,11 @@ def check(
     speed: float = typer.Option(1.0, "--speed", help="For --replay: how many times faster than it was recorded."),
     seconds: float = typer.Option(60.0, "--seconds", help="For --replay: for how long, at most."),
     local: bool = typer.Option(False, "--local", help="For --measure and --replay: in this process, without Spark."),
-    cores: int = typer.Option(0, "--cores", help="For how many cores.", show_default="all of this machine"),
+    cores: int = typer.Option(0, "--cores", min=0, help="For how many cores.", show_default="all of this machine"),
     headroom: float = typer.Option(
         0.8, "--headroom", help="The share of the machine that may be used in steady state, from 0 to 1."
     ),
-    train_size: int = typer.Option(500_000, "--train-size", help="The longest train, in tuples."),
+    train_size: int = typer.Option(500_000, "--train-size", min=1, help="The longest train, in tuples."),
     as_json: bool = typer.Option(False, "--json", help="Print it as JSON."),
 ) -> None:
     """Predict how a network fares at given rates: the work of each box, the bottleneck, the rate at which queues grow.
@@ -85,10 +86,13 @@ def check(
     found = analyse(Window(math.inf, warm(steps)), value, rates, cores, headroom, train_size)
     if found is None:
         raise RunError("the run that costs are taken from has read no tuple; let it read some")
+    free = without_figures(value, steps)
     if as_json:
-        typer.echo(json.dumps(_plain(found), indent=2))
+        typer.echo(json.dumps({**_plain(found), "without_figures": free}, indent=2))
     else:
         _print(found)
+        if free:
+            typer.echo(f"not counted, since the run did not have them: {', '.join(free)}")
     first = found.first_to_leave
     if not found.is_sized or found.saturates_at <= 1 or (first is not None and first.leaves_at <= 1):
         raise typer.Exit(1)
@@ -109,8 +113,9 @@ def _replay(
 
     if not (0 < speed < math.inf and seconds > 0):
         raise RunError(f"--speed {speed:g}, --seconds {seconds:g}: expected numbers above 0")
-    value, sources = recording(load_network(network) if network else None, path, given, speed)
-    found = replay(value, sources, seconds, train_size, local=local)
+    with tempfile.TemporaryDirectory(prefix="arterial-replay-") as scratch:
+        value, sources = recording(load_network(network) if network else None, path, given, speed, Path(scratch))
+        found = replay(value, sources, seconds, train_size, local=local)
     if as_json:
         typer.echo(json.dumps(found.as_data(), indent=2))
     else:
@@ -161,6 +166,14 @@ def recorded(network: NetworkValue, folder: Path) -> list[StepFigures]:
             f"{network.name!r} has {', '.join(sorted(sources))}"
         )
     return steps
+
+
+def without_figures(network: NetworkValue, steps: list[StepFigures]) -> list[str]:
+    """The boxes that a run would have, and the one that costs are taken from did not."""
+    from arterial.engine.plan.views import without_views
+
+    seen = {name for step in steps for name in step.boxes}
+    return [box.name for box in without_views(network).order if box.name not in seen]
 
 
 def _measured(network: NetworkValue, given: list[str], local: bool) -> list[StepFigures]:
@@ -233,11 +246,21 @@ def _print(found: Analysis) -> None:
     asked = ", ".join(f"{name}={value:,.0f}" for name, value in found.rates.items())
     if math.isfinite(found.saturates_at):
         at = ", ".join(f"{name}={value * found.saturates_at:,.0f}" for name, value in found.rates.items())
-        console.print(f"saturates at {found.saturates_at:.2f} × ({asked}): {at} tuples/s")
+        console.print(f"saturates at {_times(found.saturates_at)} × ({asked}): {at} tuples/s")
     for output in found.outputs:
         if math.isfinite(output.limit):
             delay = f"{output.delay:.2f} s" if math.isfinite(output.delay) else "grows without bound"
-            leaves = f"leaves it at {output.leaves_at:.2f} ×" if output.is_feasible else "cannot be in it at any rate"
+            leaves = f"leaves it at {_times(output.leaves_at)} ×"
+            leaves = leaves if output.is_feasible else "cannot be in it at any rate"
             console.print(f"output {output.name}: good zone {output.limit:g} s, worst delay {delay}; {leaves}")
     if found.first_to_leave is not None:
         console.print(f"first to leave its good zone: {found.first_to_leave.name}")
+
+
+def _times(factor: float) -> str:
+    """How many times a rate, to three digits.
+
+    >>> _times(0.000_721_9), _times(1.5), _times(29_204.88)
+    ('0.000722', '1.50', '29,205')
+    """
+    return f"{factor:,.0f}" if factor >= 100 else f"{factor:#.3g}"

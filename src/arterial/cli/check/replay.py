@@ -53,9 +53,12 @@ class Replayed:
 
 
 def recording(
-    network: NetworkValue | None, path: Path, given: list[str], speed: float
+    network: NetworkValue | None, path: Path, given: list[str], speed: float, scratch: Path
 ) -> tuple[NetworkValue, dict[str, Source]]:
-    """The network, and its sources at a speed: those of the run in a folder, or the recorded inputs there."""
+    """The network, and its sources at a speed: those of the run in a folder, or the recorded inputs there.
+
+    `scratch` is a folder for what is read from files that are made for it.
+    """
     from dataclasses import replace as changed
 
     from arterial.causes.recorded import recorded
@@ -64,6 +67,7 @@ def recording(
     from arterial.cli.run import sources_of
     from arterial.connectors.files.source import FileSource
 
+    given = [_in_order(text, scratch) for text in given]
     named = {text.partition("=")[0] for text in given}
     if _is_a_run(path):
         ran, known, _ = recorded(path, load_network)
@@ -86,7 +90,7 @@ def recording(
     if not path.exists():
         raise RunError(f"--replay {path}: it is not there; expected the folder of a run, or recorded inputs")
     wanted = [name for name in network.source_names if name not in named]
-    found = [f"{name}={_input(path, name, alone=len(wanted) == 1)}" for name in wanted]
+    found = [_in_order(f"{name}={_input(path, name, alone=len(wanted) == 1)}", scratch) for name in wanted]
     return network, sources_of(network, [*found, *given], speed=speed)
 
 
@@ -103,6 +107,23 @@ def _some(network: NetworkValue, given: list[str], speed: float) -> dict[str, So
         source = source_from(where, name, network.streams[first_port(network, name)])
         found[name] = changed(source, speed=speed) if isinstance(source, FileSource) else source
     return found
+
+
+def _in_order(text: str, scratch: Path) -> str:
+    """NAME=PATH; for the folder of a connection point, whose files are sorted by their storage key, a file with its
+    tuples in the order in which they came."""
+    from arterial.connectors.points.contents import POINT, read_contents
+    from arterial.connectors.points.history import tuples_before
+
+    name, _, path = text.partition("=")
+    folder = Path(path)
+    if not path or not (folder / POINT).exists():
+        return text
+    tuples = tuples_before(folder, read_contents(folder).step + 1)
+    assert tuples is not None
+    made = scratch / f"{name}.parquet"
+    tuples.write_parquet(made)
+    return f"{name}={made}"
 
 
 def _is_a_run(path: Path) -> bool:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+ATTEMPTS = 5
+
 
 def adopt(
     folder: Path = typer.Argument(help="The output folder of a run, or its checkpoint."),
@@ -39,14 +41,19 @@ def adopt(
     from arterial.sql.attach import adopted_network
 
     checkpoint = find_checkpoint(folder)
-    files = VersionFiles(checkpoint / FOLDER)
-    if not files:
-        raise RunError(f"{folder}: a local run keeps no versions of its network; adopt works on runs on Spark")
     asked = query_from(query)
     if asked is None:
         raise RunError(f"the query is empty; expected SQL on {point}, or the name of a network")
-    old = files.version(files.last).network
-    network = adopted_network(old, point, asked, output)
-    arcs = new_arcs(old, network, point) if history else {}
-    sinks = sinks_from(network, [from_here(f"{output}={sink}")], checkpoint, as_json=False)
-    say_answer(ask(checkpoint, REPLACE, network, sinks, seconds, arcs), as_json)
+    for attempt in range(1, ATTEMPTS + 1):
+        files = VersionFiles(checkpoint / FOLDER)
+        if not files:
+            raise RunError(f"{folder}: a local run keeps no versions of its network; adopt works on runs on Spark")
+        base, old = files.last, files.version(files.last).network
+        network = adopted_network(old, point, asked, output)
+        arcs = new_arcs(old, network, point) if history else {}
+        sinks = sinks_from(network, [from_here(f"{output}={sink}")], checkpoint, as_json=False)
+        answer = ask(checkpoint, REPLACE, network, sinks, seconds, arcs, base)
+        # Another command, or the optimizer, may change the network between the look at it and the request.
+        if answer.accepted or answer.version <= base or attempt == ATTEMPTS:
+            say_answer(answer, as_json)
+            return

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import polars as pl
+import polars.selectors as cs
 
 from arterial.engine.attach.attachment import FINISHED, REACHED, STOPPED, Answer, Attachment
 from arterial.errors import MachineError
@@ -20,6 +21,8 @@ from arterial.network.box import SIGN, Stream
 from arterial.network.schema import Type
 from arterial.network.train import BEGIN, END
 
+_OUTPUT = "@output"
+"""The first column where there are several outputs; no column of a stream has that name."""
 MARK_SECONDS = 1.0
 """A mark without rows is printed so often at most."""
 
@@ -60,8 +63,9 @@ class Printer(ABC):
     def begin(self) -> None:
         """Say what comes, and after which mark."""
         through = self.attachment.token.through
+        since = self.attachment.since
         for name, point in self.attachment.points.items():
-            if point.since is not None and point.look().lost >= point.since and through == BEGIN:
+            if since is not None and point.look().lost >= since and through == BEGIN:
                 sys.stderr.write(f"{name}: what is before {self._time(point.look().lost + 1)} is no longer kept\n")
         if through != BEGIN:
             self.resumes(self._time(through))
@@ -129,7 +133,7 @@ class Printer(ABC):
 
     def _lines(self, name: str, rows: pl.DataFrame) -> str:
         if len(self.streams) > 1:
-            rows = rows.select(pl.lit(name).alias("output"), pl.all())
+            rows = rows.select(pl.lit(name).alias(_OUTPUT), pl.all())
         return rows.write_csv(include_header=False)
 
     def _time(self, value: int) -> int | str:
@@ -186,7 +190,7 @@ class _Json(Printer):
     def print_rows(self, texts: Mapping[str, pl.DataFrame]) -> None:
         for name, rows in texts.items():
             stream = self.streams[name]
-            for row in rows.iter_rows(named=True):
+            for row in as_json(rows).iter_rows(named=True):
                 said: dict[str, Any] = {"output": name} if len(self.streams) > 1 else {}
                 said["t"] = row.pop(stream.time)
                 if stream.signed:
@@ -202,6 +206,12 @@ class _Json(Printer):
 
     def lost(self, after: object, through: object) -> None:
         sys.stdout.write(json.dumps({"lost": [after, through]}) + "\n")
+
+
+def as_json(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows without the numbers that JSON does not have: NaN and infinities are null."""
+    numbers = cs.float()
+    return rows.with_columns(pl.when(numbers.is_finite()).then(numbers))
 
 
 def columns_of(stream: Stream) -> list[str]:

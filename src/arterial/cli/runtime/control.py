@@ -34,7 +34,7 @@ def control(
 
     from arterial.engine.run.checkpoint.folder import FOLDER, find_checkpoint
     from arterial.engine.steering import control as engine
-    from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs
+    from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs, with_gone
     from arterial.figures.steering import Drop
     from arterial.storage.remote import path_of
 
@@ -51,7 +51,11 @@ def control(
     if command in ("shed", "hold"):
         if arc is None:
             raise RunError(f"{command}: which arc? Expected a box, a box.port or 'a → b' after it")
-        found = find_arc(arc, read_arcs(own))
+        arcs = read_arcs(own)
+        if off:
+            in_force = engine.read_control(own)
+            arcs = with_gone(arcs, in_force.shed if command == "shed" else in_force.hold)
+        found = find_arc(arc, arcs)
         if command == "shed":
             if not off and not share and keep is None:
                 raise RunError(f"shed: how much of {found.name}? Give --share or --keep, or --off to end it")

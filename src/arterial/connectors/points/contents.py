@@ -74,7 +74,8 @@ class Point:
     """What a table is; it stays the same while the run goes on."""
 
     id: str
-    """Unique for each table that was ever begun, so that a token of another one is recognised."""
+    """Unique for each table that was ever begun, so that a token of another one is recognised; up to a dot it stays the
+    same when a run begins a table again with the same tuples."""
     name: str
     schema: Schema
     time: str
@@ -146,7 +147,12 @@ def begin_again(folder: Path) -> None:
     now = clock.time()
     leaving = (*contents.leaving, *((file.name, now) for file in contents.files))
     write_contents(folder, Contents(contents.step, leaving=leaving))
-    _write_point(folder, replace(point, id=uuid.uuid4().hex))
+    _write_point(folder, replace(point, id=f"{origin(point.id)}.{uuid.uuid4().hex[:8]}"))
+
+
+def origin(id: str) -> str:
+    """What the id of a table has in common with those of the tables that the same run had in its place."""
+    return id.partition(".")[0]
 
 
 def _write_point(folder: Path, point: Point) -> None:

@@ -13,7 +13,15 @@ from pathlib import Path
 import polars as pl
 
 from arterial.connectors.points.conditions import Condition
-from arterial.connectors.points.contents import Contents, Point, TableFile, read_contents, read_point, stamp_of
+from arterial.connectors.points.contents import (
+    Contents,
+    Point,
+    TableFile,
+    origin,
+    read_contents,
+    read_point,
+    stamp_of,
+)
 from arterial.connectors.points.files import read_files
 from arterial.connectors.source import Ask, Part, Progress, Source, Span
 from arterial.errors import RunError, near
@@ -33,6 +41,16 @@ class RetentionError(RunError):
             "(--skip-lost)"
         )
         self.after, self.through = after, through
+
+
+class StartedOverError(RunError):
+    """The table that was read is gone, and another one may be there."""
+
+    def __init__(self, point: str) -> None:
+        super().__init__(
+            f"connection point {point!r}: its table was begun anew, as when a run is started over, and what is kept "
+            "now is not what was kept before. Ask again, from the start"
+        )
 
 
 @dataclass
@@ -114,6 +132,7 @@ class PointSource(Source):
         if stamp is None or stamp != self.reading.stamp:
             self.reading.contents = read_contents(path_of(self.folder))
             self.reading.stamp = stamp
+            self._check_table()
         return self.reading.contents
 
     def waiting(self, progress: Progress, now: float) -> int | None:
@@ -124,6 +143,11 @@ class PointSource(Source):
         assert self.point is not None
         while True:
             contents = self.look()
+            if contents.through < through:
+                self.reading.stamp = None
+                contents = self.look()
+            if contents.through < through:  # it had more when this was planned
+                raise StartedOverError(self.point.name)
             self._check_lost(after, contents)
             files = contents.covering(after, through)
             try:
@@ -148,6 +172,16 @@ class PointSource(Source):
             raise RetentionError(self.point.name, *lost)
         if lost not in self.reading.lost:
             self.reading.lost.append(lost)
+
+    def _check_table(self) -> None:
+        """Raise if another table is there than the one that was bound.
+
+        To be called after the contents were read: a table that begins again gets its id before its first tuple.
+        """
+        if self.point is not None:
+            now = read_point(path_of(self.folder))
+            if now is not None and origin(now.id) != origin(self.point.id):
+                raise StartedOverError(self.point.name)
 
     def _nothing(self) -> pl.DataFrame:
         assert self.point is not None

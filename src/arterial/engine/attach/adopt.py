@@ -6,11 +6,13 @@ So an ad-hoc query that is wanted for good becomes part of the network: `adopted
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
+from arterial.boxes.signed.net import Net
 from arterial.boxes.tuples.group_by import GroupBy
 from arterial.boxes.tuples.map import Map
-from arterial.errors import RunError, near
+from arterial.errors import NetworkError, RunError, near
 from arterial.network.box import IN, OUT, Box
 from arterial.network.network import Arc, NetworkValue, Port
 
@@ -41,6 +43,32 @@ def adopted(network: NetworkValue, point: str, query: NetworkValue, source: str,
     return graft(network, Port(point, OUT), query, source, {ends[0]: output})
 
 
+def in_groups(query: NetworkValue) -> NetworkValue:
+    """The query whose answer leaves group by group, not as one sequence, where its rows say which group they are of.
+
+    A network that runs cannot be given another shuffle, and the rows of an output are the same without the last one.
+
+    >>> from arterial import Network
+    >>> query = Network("query")
+    >>> by_seg = query.source("s", {"time": int, "seg": int}).group_by("seg").tumble("w", every=10, n="count(*)")
+    >>> _ = by_seg.group_by(name="all").map("m", keep=["time", "seg", "n"]).output("answer")
+    >>> [box.name for box in in_groups(query.value).boxes]
+    ['s', 'by_seg', 'w', 'm', 'answer']
+    """
+    for name in query.output_names:
+        box = query.box(next(iter(query.arrivals(query.box(name)).values())).box)
+        while (box.stateless and not box.regroups and len(box.inputs) == 1) or isinstance(box, Net):
+            box = query.box(query.arrivals(box)[IN].box)
+        if isinstance(box, GroupBy) and not box.columns and len(query.departures(Port(box.name, OUT))) == 1:
+            before, end = query.arrivals(box)[IN], query.departures(Port(box.name, OUT))[0]
+            arcs = tuple(arc for arc in query.arcs if box.name not in (arc.begin.box, arc.end.box))
+            boxes = tuple(one for one in query.boxes if one.name != box.name)
+            groups = {key: tuple(one for one in inside if one != box.name) for key, inside in query.groups.items()}
+            with suppress(NetworkError):  # a Map on the way leaves out what says the group
+                query = NetworkValue(query.name, boxes, (*arcs, Arc(before, end)), groups)
+    return query
+
+
 def graft(
     base: NetworkValue, at: Port, query: NetworkValue, source: str, names: Mapping[str, str] | None = None
 ) -> NetworkValue:
@@ -64,7 +92,7 @@ def graft(
     new: dict[str, str] = {}
     for box in query.boxes:
         if box.name != source:
-            new[box.name] = _free((names or {}).get(box.name, box.name), taken)
+            new[box.name] = free_name((names or {}).get(box.name, box.name), taken)
             taken.add(new[box.name])
     boxes = [replace(box, name=new[box.name]) for box in query.boxes if box.name != source]
     inner = [
@@ -74,7 +102,7 @@ def graft(
     ]
     outer = [Arc(at, Port(new[end.box], end.port)) for end in query.departures(begin)]
     groups = {
-        _free(name, set(base.groups)): tuple(new[box] for box in inside if box in new)
+        free_name(name, set(base.groups)): tuple(new[box] for box in inside if box in new)
         for name, inside in query.groups.items()
     }
     return NetworkValue(
@@ -99,15 +127,16 @@ def _adapters(base: NetworkValue, at: Port, query: NetworkValue, source: str) ->
     taken = {box.name for box in (*base.boxes, *query.boxes)}
     boxes: list[Box] = []
     if has.keyed_by:
-        boxes.append(GroupBy(_free(f"{at.box}_ungrouped", taken), ()))
+        boxes.append(GroupBy(free_name(f"{at.box}_ungrouped", taken), ()))
     if has.schema.names != wants.schema.names:
-        boxes.append(Map(_free(f"{at.box}_columns", taken), (), wants.schema.names))
+        boxes.append(Map(free_name(f"{at.box}_columns", taken), (), wants.schema.names))
     begins = [at, *(Port(box.name, OUT) for box in boxes)]
     arcs = [Arc(begin, Port(box.name, IN)) for begin, box in zip(begins, boxes, strict=False)]
     return boxes, arcs, begins[-1]
 
 
-def _free(base: str, taken: set[str]) -> str:
+def free_name(base: str, taken: set[str]) -> str:
+    """A name that is not taken: this one, or this one with a number."""
     name, number = base, 2
     while name in taken:
         name, number = f"{base}_{number}", number + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -78,6 +78,8 @@ class Attachment:
         sources: Mapping[str, Source],
         *,
         active: Callable[[], bool],
+        dropped: Callable[[Iterable[str]], str | None] = lambda names: None,
+        since: int | None = None,
         follow: bool = False,
         resume: TokenPlace | None = None,
     ) -> None:
@@ -87,7 +89,9 @@ class Attachment:
         with tempfile.TemporaryDirectory(prefix="arterial-attach-") as folder:
             self._sources = bind_sources(network, sources, Path(folder))
         self.points = {name: one for name, one in self._sources.items() if isinstance(one, PointSource)}
-        self._active, self._follow = active, follow
+        self.since = since
+        """Where the answer begins; None: with all that is kept."""
+        self._active, self._dropped, self._follow = active, dropped, follow
         self._resume = resume or TokenPlace()
         self._host = InProcess(plan_run(network, 1, self._sources))
         self._at = {name: source.begin() for name, source in self._sources.items()}
@@ -155,13 +159,12 @@ class Attachment:
     def _begin(self) -> Token:
         ids = {name: _id(one) for name, one in self.points.items()}
         query = digest(self.network)
-        since = max((one.since for one in self.points.values() if one.since is not None), default=None)
         token = self._resume.kept.token if self._resume.kept else self._resume.token
         if token is None:
             lost = max((one.look().lost for one in self.points.values()), default=BEGIN)
-            return Token(ids, query, BEGIN, since, lost)
+            return Token(ids, query, BEGIN, self.since, lost)
         token.check(ids, query)
-        if since is not None and since != token.since:
+        if self.since != token.since:
             raise RunError("the token began at another time; leave out --since: the token knows it")
         if token.through == BEGIN:
             return token
@@ -181,8 +184,8 @@ class Attachment:
 
     def _check_history(self, token: Token) -> None:
         """A query with state is computed again from its beginning, which must still be there."""
-        began = token.lost if token.since is None else max(token.lost, token.since - 1)
         for name, one in self.points.items():
+            began = token.lost if one.since is None else max(token.lost, one.since - 1)
             if one.look().lost > began:
                 raise RunError(
                     f"source {name!r}: the history that the query began with is no longer kept, and its state cannot "
@@ -233,7 +236,14 @@ class Attachment:
                     "mark says how far the answer is, and --since begins after it"
                 )
         # The points are looked at after the run was found to be over: nothing was committed in between.
-        if not self._follow and not self._active() and self._has_all():
+        active = self._active()
+        names = [one.point.name for one in self.points.values() if one.point is not None]
+        if active and self._has_all() and (gone := self._dropped(names)) is not None:
+            raise RunError(
+                f"the network that runs no longer has the connection point {gone!r}, which a replacement dropped; the "
+                "last mark says how far the answer is"
+            )
+        if not self._follow and not active and self._has_all():
             self.ended = STOPPED
         else:
             time.sleep(LOOK_SECONDS)

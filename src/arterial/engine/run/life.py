@@ -32,7 +32,7 @@ from arterial.engine.run.versions import requests
 from arterial.engine.run.versions.optimizer import Optimizer
 from arterial.engine.run.versions.versions import Version
 from arterial.engine.steering import control
-from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs
+from arterial.engine.steering.arcs import check_drop, check_hold, find_arc, read_arcs, with_gone
 from arterial.errors import ArterialError, RunError, near
 from arterial.figures.steering import Drop
 from arterial.network.network import NetworkValue, Port
@@ -151,8 +151,9 @@ class Run(ABC):
         is kept, and settled when the load has fallen (`settled`).
         """
         folder = self._steered()
-        found = find_arc(arc, read_arcs(folder))
         drop = Drop(share, keep=keep, overflow=overflow) if share or keep is not None else None
+        arcs = read_arcs(folder)
+        found = find_arc(arc, arcs if drop else with_gone(arcs, control.read_control(folder).shed))
         if drop is not None:
             check_drop(found, drop)
         control.shed(folder, found.name, drop)
@@ -161,7 +162,8 @@ class Run(ABC):
         """Let an arc's tuples wait from the next train on, but for `take` of them in each step, the oldest; None: let
         them go on again."""
         folder = self._steered()
-        found = find_arc(arc, read_arcs(folder))
+        arcs = read_arcs(folder)
+        found = find_arc(arc, arcs if take is not None else with_gone(arcs, control.read_control(folder).hold))
         if take is not None:
             check_hold(found, take)
         control.hold(folder, found.name, take)
@@ -224,7 +226,7 @@ class Run(ABC):
             try:
                 request = requests.read_request(path)
                 if request.what == requests.REPLACE:
-                    answer = self._replace_as_asked(*requests.network_of(path, request), request.history)
+                    answer = self._replace_as_asked(*requests.network_of(path, request), request.history, request.base)
                 elif request.what == requests.OPTIMISE:
                     answer = self._optimise_as_asked()
                 elif request.what == requests.SAVEPOINT:
@@ -244,11 +246,14 @@ class Run(ABC):
         """Link the files of the checkpoint aside, between two steps; where. See `savepoint`."""
 
     def _replace_as_asked(
-        self, network: NetworkValue, sinks: Mapping[str, Sink], history: Mapping[str, str]
+        self, network: NetworkValue, sinks: Mapping[str, Sink], history: Mapping[str, str], base: int
     ) -> requests.Answer:
         if not sinks and describe_boxes(network) == describe_boxes(self.plan.network):
             # Asked for again, maybe by the same request before a crash.
             return requests.Answer(True, "it runs already", self.version)
+        if base and base != self.version:  # it would undo what was changed since
+            said = f"it was made from version {base} of the network, and version {self.version} runs by now; ask again"
+            return requests.Answer(False, said, self.version)
         version = self.replace(network, sinks, history=history)
         return requests.Answer(True, f"accepted as version {version}", version, self._first_step_of(version))
 

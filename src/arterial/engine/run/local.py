@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from threading import Condition, RLock, Thread
 from typing import Any
@@ -36,7 +36,7 @@ from arterial.engine.run.states import PAUSED, RUNNING
 from arterial.engine.run.versions.optimizer import Optimizer
 from arterial.engine.run.versions.versions import FIRST, BoundSinks, first_version, next_version
 from arterial.engine.run.versions.views import leave_views, left_views
-from arterial.engine.run.watch.watchers import Watchers, open_watchers
+from arterial.engine.run.watch.watchers import open_watchers
 from arterial.engine.steering import control
 from arterial.engine.steering.decisions import forget_decision
 from arterial.engine.steering.offsets import ENDED, STOPPED, Offset, first_offset, next_offset, spans_of
@@ -93,26 +93,30 @@ class LocalRun(Run):
         self._folder = make_folder(checkpoint)
         self.checkpoint = self._folder.parent
         try:
-            # A local run begins from the start, so what an earlier one took in and kept is not its own.
-            for earlier in (
-                self._folder / "sources",
-                self.checkpoint / POINTS,
-                self._folder / OVERFLOW,
-                self.checkpoint / SETTLED,
-            ):
-                remove_folder(earlier)
-            network = leave_views(network, self.checkpoint)
-            self._sources = bind_sources(network, sources, self._folder)
-            self._bound = BoundSinks(self._folder)
-            self._version = first_version(network, sinks)
-            self._sinks = self._bound.of(self._version, {(name, FIRST): sink for name, sink in sinks.items()})
-            self.plan = plan_run(network, settings.shards or cores_here(), self._sources)
-            controllers = controllers_for(settings, self.plan)
-            self._lock = lock_checkpoint(self._folder)
-            watchers = self._open_watchers(settings)
-            note_owner(self._lock, None)
-            self._forget()
-            self._figures = RunFigures(self.plan, self._folder, controllers, watchers, temporary=temporary)
+            with ExitStack() as held:
+                # First of all: what is removed below may be that of a run at work.
+                self._lock = lock_checkpoint(self._folder)
+                held.callback(self._lock.close)
+                # A local run begins from the start, so what an earlier one took in and kept is not its own.
+                for earlier in (
+                    self._folder / "sources",
+                    self.checkpoint / POINTS,
+                    self._folder / OVERFLOW,
+                    self.checkpoint / SETTLED,
+                ):
+                    remove_folder(earlier)
+                network = leave_views(network, self.checkpoint)
+                self._sources = bind_sources(network, sources, self._folder)
+                self._bound = BoundSinks(self._folder)
+                self._version = first_version(network, sinks)
+                self._sinks = self._bound.of(self._version, {(name, FIRST): sink for name, sink in sinks.items()})
+                self.plan = plan_run(network, settings.shards or cores_here(), self._sources)
+                controllers = controllers_for(settings, self.plan)
+                watchers = open_watchers(settings.watch, self.plan, uuid.uuid4().hex, self._folder)
+                note_owner(self._lock, None)
+                self._forget()
+                self._figures = RunFigures(self.plan, self._folder, controllers, watchers, temporary=temporary)
+                held.pop_all()
         except OSError as trouble:
             raise RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}") from None
         self.notices = notices_of(self._sources)
@@ -216,13 +220,6 @@ class LocalRun(Run):
             self._lock.close()
             self._remove_temporary()
             self._over.set()
-
-    def _open_watchers(self, settings: Settings) -> Watchers:
-        try:
-            return open_watchers(settings.watch, self.plan, uuid.uuid4().hex, self._folder)
-        except BaseException:
-            self._lock.close()
-            raise
 
     def _steered(self) -> Path:
         return self._folder

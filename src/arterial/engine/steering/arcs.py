@@ -91,6 +91,11 @@ def read_arcs(folder: Path) -> dict[str, ArcTraits]:
     return {arc.name: arc for arc in facts}
 
 
+def with_gone(arcs: Mapping[str, ArcTraits], names: Iterable[str]) -> dict[str, ArcTraits]:
+    """The arcs, and those that only commands in force still name: the network had them when these were given."""
+    return {**{name: ArcTraits(name, {}, "") for name in names}, **arcs}
+
+
 def find_arc(text: str, arcs: Mapping[str, ArcTraits]) -> ArcTraits:
     """The arc that a user means: `a → b` or `a -> b`, each with a port or without, or a box or port with one arc only.
 

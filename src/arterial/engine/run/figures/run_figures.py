@@ -76,7 +76,11 @@ class RunFigures:
             plan, self._delays[version], reports, max(0.0, now - max(self._ended, reports[0]["born"])), driven
         )
         self._ended = now
-        self.statistics.add_step(figures)
+        control = read_control(self._folder)
+        drops = {**self._decision.steering.shed, **control.shed}
+        # A drop that is gone may have been a predicate.
+        left_out = [drops.get(arc) for arc, number in figures.shed.items() if number]
+        self.statistics.add_step(figures, by_value=any(drop is None or drop.keep for drop in left_out))
         if self._steps:
             self._steps.add(figures)
         if figures.rejects:
@@ -89,11 +93,10 @@ class RunFigures:
         if self._says_more(decision):
             write_decision(self._folder, decision)
         self._decision = decision
-        control = read_control(self._folder)
         steering = {
             "admit": dict(decided.admit),
-            "hold": {**decided.hold, **control.hold},
-            "shed": {arc: vars(drop) for arc, drop in {**decided.shed, **control.shed}.items()},
+            "hold": {arc: take for arc, take in {**decided.hold, **control.hold}.items() if arc in self._arcs},
+            "shed": {a: vars(drop) for a, drop in {**decided.shed, **control.shed}.items() if a in self._arcs},
         }
         self._status.add_step(figures, steering, self.statistics.describe_window())
         self.watchers.step(figures, self.status, decided)
@@ -110,7 +113,8 @@ class RunFigures:
         whether the step at hand may let some wait."""
         decided, control = self._decision, read_control(self._folder)
         may_wait = decided.steering.hold if not between_steps else ()
-        return bool(decided.held or may_wait or decided.steering.shed or control.hold or control.shed)
+        commands = (*control.hold, *control.shed)  # they stay when another version has no such arc
+        return bool(decided.held or may_wait or decided.steering.shed or self._arcs.keys() & {*commands})
 
     @property
     def sheds_with_overflow(self) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter, deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
@@ -12,7 +14,10 @@ from arterial.engine.run.figures.window_figures import describe_window, shown_ti
 from arterial.figures.step import BoxFigures, SourceFigures, StepFigures
 from arterial.figures.window import Window
 from arterial.network.network import Arc
+from arterial.service.values import Histogram
 
+VALUED_STEPS = 50
+"""Of so many steps it is known how values are distributed when none is left out."""
 MOST_STEPS = 256
 """So many steps make a window at most: where they are very short, a look at all of them would take longer than one."""
 
@@ -56,17 +61,23 @@ class Statistics:
         self._first: tuple[float, float] | None = None
         self._began = time.monotonic()
         self.window = Window(most=MOST_STEPS)
+        self._values: deque[Mapping[str, Histogram]] = deque(maxlen=VALUED_STEPS)
+        self._by_value = 0
         self.steps = 0
         self.step = 0
         self.rejects = 0
 
-    def add_step(self, figures: StepFigures) -> None:
-        """Take in one step."""
+    def add_step(self, figures: StepFigures, *, by_value: bool = False) -> None:
+        """Take in one step; `by_value` says that a predicate left tuples out in it."""
         with self._lock:
             self.steps += 1
             self.step = max(self.step, figures.step)
             self.rejects += figures.rejects
             self.window.add(figures)
+            if by_value:
+                self._by_value = figures.step
+            elif values := {name: one.values for name, one in figures.outputs.items() if one.values}:
+                self._values.append(values)
             for name, box in figures.boxes.items():
                 self._boxes.setdefault(name, BoxStatistics()).add(box)
             for name, source in figures.sources.items():
@@ -173,7 +184,17 @@ class Statistics:
     def describe_window(self) -> dict[str, Any]:
         """The last window as plain data, for `status.json`."""
         with self._lock:
-            return describe_window(self.window, self._plan)
+            return describe_window(self.window, self._plan, self._histograms())
+
+    def _histograms(self) -> dict[str, Histogram]:
+        """How the values of each output are distributed when no predicate leaves any out, if one did in the window."""
+        found: dict[str, Counter[str]] = {}
+        if not self.window.steps or self._by_value < self.window.steps[0].step:
+            return {}
+        for values in self._values:
+            for name, counts in values.items():
+                found.setdefault(name, Counter()).update(counts)
+        return dict(found)
 
     def _read_share(self) -> float | None:
         if self.last is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,15 +12,19 @@ from arterial.figures.window import Window, percentile
 from arterial.network.network import NetworkValue, Port
 from arterial.network.schema import Type
 from arterial.service.utility import total, utilities
+from arterial.service.values import Histogram
 
 
-def describe_window(window: Window, plan: Plan) -> dict[str, Any]:
-    """A window of steps as plain data: rates, delays, costs, where the time goes, what waits, is shed and held."""
+def describe_window(window: Window, plan: Plan, histograms: Mapping[str, Histogram] | None = None) -> dict[str, Any]:
+    """A window of steps as plain data: rates, delays, costs, where the time goes, what waits, is shed and held.
+
+    `histograms` say how the values of outputs are distributed when no predicate leaves any out.
+    """
     if not window.steps:
         return {}
     last, span = window.steps[-1], window.span or 1e-9
     network = plan.network
-    utility = utilities(window, network)
+    utility = utilities(window, network, histograms)
     return {
         "utility": round(total(network, utility), 4),
         "steps": len(window.steps),

@@ -18,6 +18,7 @@ from arterial.connectors.sink import Sink
 from arterial.engine.run.checkpoint.folder import FOLDER
 from arterial.engine.run.checkpoint.trusted import check_owner, load_pickle
 from arterial.engine.run.figures.status import read_status
+from arterial.engine.run.states import FINISHED
 from arterial.engine.run.versions.version_files import load_network, pack_network, put_by_content
 from arterial.engine.spark.packed_work import pickled
 from arterial.errors import RunError
@@ -39,6 +40,8 @@ class Request:
     sinks: str = ""
     history: Mapping[str, str] = field(default_factory=dict)
     """New arcs, each with the connection point whose tuples it begins with."""
+    base: int = 0
+    """The version that the network was made from, which must be the one that runs; 0: it stands for itself."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Answer:
     said: str
     """What happens, or why nothing does."""
     version: int = 0
+    """The version that runs from now on; after a refusal, the one that runs, if that is why."""
     step: int = 0
     """The first step of the version; 0 if it is not known yet, because the run waits."""
 
@@ -60,9 +64,12 @@ def ask(
     sinks: Mapping[str, Sink] | None = None,
     seconds: float = _PATIENCE,
     history: Mapping[str, str] | None = None,
+    base: int = 0,
 ) -> Answer:
     """Put a request to the run of a checkpoint, and wait for its answer."""
     status = read_status(checkpoint)
+    if status is not None and status.state == FINISHED:
+        raise RunError(f"{checkpoint}: the run there is finished, since {status.finished}; it is too late to {what}")
     if status is None or not status.is_active:
         state = "has no run" if status is None else f"is {status.state}"
         raise RunError(
@@ -80,7 +87,7 @@ def ask(
             content = pickled(dict(sinks), network, {}, sinks)
             files["sinks"] = put_by_content(folder, name, content, ".sinks.pickle")
     request, answer = folder / f"{name}.request", folder / f"{name}.answer"
-    put_in_place(request, json.dumps(asdict(Request(what, **files, history=history or {}))))
+    put_in_place(request, json.dumps(asdict(Request(what, **files, history=history or {}, base=base))))
     try:
         return _wait_for(answer, checkpoint, what, seconds)
     finally:
@@ -91,9 +98,9 @@ def ask(
 def _wait_for(answer: Path, checkpoint: Path, what: str, seconds: float) -> Answer:
     patience = time.monotonic() + seconds
     while True:
+        status = read_status(checkpoint)  # first: an answer may be the last that the run did
         if answer.exists():
             return Answer(**json.loads(answer.read_text()))
-        status = read_status(checkpoint)
         if status is None or not status.is_active:
             raise RunError(f"{checkpoint}: the run came to its end before it could {what}")
         if time.monotonic() > patience:

@@ -14,6 +14,7 @@ from arterial.connectors.sink import Sink
 from arterial.engine.plan.successor import Born, born_in
 from arterial.engine.run.binding import bind_sink
 from arterial.errors import RunError, near
+from arterial.network.box import Keeping
 from arterial.network.network import NetworkValue
 
 FIRST = 1
@@ -66,14 +67,18 @@ class BoundSinks:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._bound: dict[tuple[str, int], Sink] = {}
+        self._keeping: dict[tuple[str, int], Keeping | None] = {}
 
     def of(self, version: Version, unbound: Mapping[tuple[str, int], Sink]) -> dict[str, Sink]:
         """The sinks of a version; `unbound` are those to choose from, by output and the version they came with."""
         ready = {}
         for name in version.network.delivering:
-            key = (name, version.sinks.get(name, 0))
-            if key not in self._bound and (key in unbound or version.network.box(name).keeping is not None):
+            key, keeping = (name, version.sinks.get(name, 0)), version.network.box(name).keeping
+            if key in self._bound and keeping not in (None, self._keeping[key]):
+                del self._bound[key]  # the same table, kept for another time or sorted in another way from now on
+            if key not in self._bound and (key in unbound or keeping is not None):
                 self._bound[key] = bind_sink(version.network, name, unbound.get(key), self._folder)
+                self._keeping[key] = keeping
             if key in self._bound:
                 ready[name] = self._bound[key]
             elif key[1]:
