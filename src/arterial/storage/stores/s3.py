@@ -70,6 +70,10 @@ class S3Store:
             raise OSError(errno.ENOTSUP, "folders of S3 cannot be renamed", key)
         self._fs.move(key, target)
 
+    def copy(self, key: str, target: str) -> None:
+        """Copy a file, which the server does by itself."""
+        self._fs.copy_file(key, target)
+
     def unlink(self, key: str) -> None:
         """Remove a file, if it is there."""
         with contextlib.suppress(FileNotFoundError):
