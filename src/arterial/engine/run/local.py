@@ -219,7 +219,7 @@ class LocalRun(Run):
 
     def _open_watchers(self, settings: Settings) -> Watchers:
         try:
-            return open_watchers(settings.watch, self.plan, uuid.uuid4().hex, self._folder)
+            return open_watchers(settings.watch, self.plan, uuid.uuid4().hex, self._folder, self._sources)
         except BaseException:
             self._lock.close()
             raise
