@@ -72,7 +72,12 @@ class S3Store:
 
     def copy(self, key: str, target: str) -> None:
         """Copy a file, which the server does by itself."""
-        self._fs.copy_file(key, target)
+        try:
+            self._fs.copy_file(key, target)
+        except OSError:
+            if self.info(key) is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), key) from None
+            raise
 
     def unlink(self, key: str) -> None:
         """Remove a file, if it is there."""

@@ -50,7 +50,7 @@ class Store(Protocol):
         """
 
     def copy(self, key: str, target: str) -> None:
-        """Copy a file, in the place of what is there."""
+        """Copy a file, in the place of what is there; `FileNotFoundError` if it is gone."""
 
     def unlink(self, key: str) -> None:
         """Remove a file, if it is there."""
