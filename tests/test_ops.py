@@ -132,6 +132,7 @@ def test_the_service() -> None:
             settings[name] = value
     assert re.findall(r"^\[(\w+)\]$", text, re.MULTILINE) == ["Unit", "Service", "Install"]
     assert settings["SuccessExitStatus"] == "3"
+    assert settings["Environment"] == "METRICS=9109", "two runs on a machine need two ports"
     check_command(settings["ExecStart"].split())
     if shutil.which("systemd-analyze"):
         # Of a template an instance is verified; that its user and environment are not here is no fault of the file.

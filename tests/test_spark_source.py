@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from pyspark.errors import AnalysisException
 
 import arterial as art
 from arterial.engine.run.local import run_locally
@@ -96,6 +97,8 @@ def test_what_is_refused(out: Path, tmp_path: Path) -> None:
 
 def test_on_spark(out: Path, spark: SparkSession, tmp_path: Path) -> None:
     spark.dataSource.register(Arterial)
+    with pytest.raises(AnalysisException, match=r"RunError: .*there is no connection point 'kep'; there are: kept"):
+        spark.read.format("arterial").option("point", "kep").load(str(out))
     frame = spark.read.format("arterial").option("point", "kept").load(str(out))
     assert sorted(tuple(row) for row in frame.collect()) == EXPECTED
     assert frame.filter("speed > 48").count() == sum(row[2] > 48 for row in EXPECTED)

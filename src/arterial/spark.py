@@ -35,7 +35,6 @@ from arterial.connectors.points.contents import POINTS, Point
 from arterial.connectors.points.source import PointSource, open_point
 from arterial.connectors.source import Ask, Part, Progress
 from arterial.engine.run.checkpoint.folder import find_checkpoint
-from arterial.engine.spark.errors import errors_for_the_driver
 from arterial.errors import RunError, near
 from arterial.network.box import SIGN
 from arterial.network.schema import Schema, Type
@@ -127,22 +126,19 @@ class Arterial(DataSource):
 
     def schema(self) -> StructType:
         """The columns of the connection point."""
-        with errors_for_the_driver():
-            schema = _Wanted.of(self.options).schema
+        schema = _Wanted.of(self.options).schema
         return StructType([StructField(field.name, _TYPES[field.type]) for field in schema])
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads what is there now."""
-        with errors_for_the_driver():
-            return _Batch(_Wanted.of(self.options))
+        return _Batch(_Wanted.of(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Reads what is there, then what comes."""
-        with errors_for_the_driver():
-            wanted = _Wanted.of(self.options)
-            if wanted.state:
-                raise RunError('format("arterial"): what stands is read as a batch; a stream takes option("point", …)')
-            return _Stream(wanted)
+        wanted = _Wanted.of(self.options)
+        if wanted.state:
+            raise RunError('format("arterial"): what stands is read as a batch; a stream takes option("point", …)')
+        return _Stream(wanted)
 
 
 class _Batch(DataSourceReader):
@@ -153,18 +149,16 @@ class _Batch(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """A task for each piece; for what stands, one for all."""
-        with errors_for_the_driver():
-            source = self._wanted.source
-            complete = source.look().through
-            if self._wanted.state:
-                return [InputPartition((source.begin().through, complete))]
-            return [InputPartition(piece) for piece in _pieces(source, source.begin(), complete)]
+        source = self._wanted.source
+        complete = source.look().through
+        if self._wanted.state:
+            return [InputPartition((source.begin().through, complete))]
+        return [InputPartition(piece) for piece in _pieces(source, source.begin(), complete)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The tuples of a piece."""
-        with errors_for_the_driver():
-            tuples = _read(self._wanted, *partition.value)
-            yield from _batches(_standing(tuples, self._wanted) if self._wanted.state else tuples, self._wanted.schema)
+        tuples = _read(self._wanted, *partition.value)
+        yield from _batches(_standing(tuples, self._wanted) if self._wanted.state else tuples, self._wanted.schema)
 
 
 class _Stream(DataSourceStreamReader):
@@ -179,24 +173,21 @@ class _Stream(DataSourceStreamReader):
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, int]:  # noqa: N802
         """As far as the run has come."""
-        with errors_for_the_driver():
-            source = self._wanted.source
-            through = source.look().through
-            if source.up_to is not None:
-                through = min(through, source.up_to)
-            before = source.begin().through if start is None else int(start["through"])
-            return {"through": max(before, through)}
+        source = self._wanted.source
+        through = source.look().through
+        if source.up_to is not None:
+            through = min(through, source.up_to)
+        before = source.begin().through if start is None else int(start["through"])
+        return {"through": max(before, through)}
 
     def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[InputPartition]:
         """A task for each piece."""
-        with errors_for_the_driver():
-            before = Progress({"through": start["through"]}, start["through"])
-            return [InputPartition(piece) for piece in _pieces(self._wanted.source, before, end["through"])]
+        before = Progress({"through": start["through"]}, start["through"])
+        return [InputPartition(piece) for piece in _pieces(self._wanted.source, before, end["through"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The tuples of a piece."""
-        with errors_for_the_driver():
-            yield from _batches(_read(self._wanted, *partition.value), self._wanted.schema)
+        yield from _batches(_read(self._wanted, *partition.value), self._wanted.schema)
 
     def commit(self, end: Mapping[str, int]) -> None:
         """Nothing to clean up: positions are in the offset."""

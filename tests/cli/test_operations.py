@@ -72,6 +72,13 @@ def test_a_password_is_not_kept(tmp_path: Path) -> None:
     assert arguments(kept, tmp_path, None, ["--sink", "alerts=postgresql://x"])
 
 
+def test_what_only_names_a_secret_is_kept(tmp_path: Path) -> None:
+    source = "reports=kafka://b:9093/r?sasl_password_file=/run/secret&ssl_key_password_env=KEY"
+    provider = "spark.hadoop.fs.s3a.aws.credentials.provider=org.example.Provider"
+    words = arguments(kept_of(tmp_path, "net.py:net", "-s", source, "--spark-conf", provider), tmp_path, None, [])
+    assert {source, provider} <= set(words)
+
+
 def test_a_run_of_another_kind_cannot_be_resumed(tmp_path: Path) -> None:
     (tmp_path / "arterial").mkdir()
     with pytest.raises(RunError, match="was not started by arterial run"):

@@ -5,14 +5,17 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from arterial.engine.run.checkpoint import rescale
 from arterial.engine.run.checkpoint.manifest import kept_shards
+from arterial.engine.state import regroup as state_regroup
 from arterial.errors import RunError
 from arterial.storage.disk import using
+from arterial.storage.epoch import take_over
 from tests.faults import cases
 from tests.faults.host import Case, Host
 from tests.faults.recording import KILLED, POWER_CUTS, Recording
@@ -61,14 +64,43 @@ def visit_all(folder: Path, every: int, *, cuts: tuple[str, ...] = (KILLED,)) ->
         assert visits.visited > 30 // every
 
 
+@pytest.fixture(params=["renamed", "copied"])
+def put_there(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How the new state takes the place of the old one: as on a disk, and as on S3, which renames no folders."""
+    if request.param == "copied":
+        monkeypatch.setattr(rescale, "renames_folders", lambda folder: False)
+
+
 @pytest.mark.thorough
+@pytest.mark.usefixtures("put_there")
 def test_some_crash_points_of_it(tmp_path: Path) -> None:
     visit_all(tmp_path, every=8)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("put_there")
 def test_every_crash_point_of_it(tmp_path: Path) -> None:
     visit_all(tmp_path, every=1)
+
+
+def test_a_driver_that_was_taken_over_meanwhile_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a store nothing keeps a second driver off, which may have removed a part of the draft."""
+    go(cases.WHOLE, tmp_path / "run", 2, 1)
+    own = tmp_path / "run" / "checkpoint" / "arterial"
+
+    def regroup(*given: Any) -> Any:
+        take_over(own, "another")
+        return state_regroup.regroup(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rescale, "regroup", regroup)
+        with pytest.raises(RunError, match="has taken over the checkpoint"):
+            go(cases.WHOLE, tmp_path / "run", 3, 1)
+    assert kept_shards(own) == 2
+    assert not (own / rescale.RESCALED / rescale.READY).exists()
+    go(cases.WHOLE, tmp_path / "run", 2, 1)
 
 
 @pytest.mark.slow

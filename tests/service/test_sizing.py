@@ -106,8 +106,9 @@ def test_the_command(tmp_path: Path) -> None:
     words = ["plan", f"{tmp_path}/net.py:net", "--figures", str(tmp_path / "run")]
     done = CliRunner().invoke(app, [*words, "--rate", "reports=1000", "--json"])
     assert done.exit_code == 0, done.output
-    said = json.loads(done.output)
+    said = json.loads(done.stdout)
     assert said["cores"] >= 1
+    assert "read at most 100 tuples, too few to tell what a tuple costs" in done.stderr
     assert said["enough"]
     shown = CliRunner().invoke(app, [*words, "--rate", "reports=1000000000", "--cores", "1"])
     assert shown.exit_code == 1

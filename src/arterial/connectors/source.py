@@ -133,6 +133,10 @@ class Source(ABC):
         """How many tuples wait to be read, if it knows; the queue before the network."""
         return None
 
+    def waiting_after(self, through: int) -> int | None:
+        """The same for what lies behind a time, whoever asks; of input that comes by itself, whatever the run does."""
+        return None
+
     def waited(self, span: Span, now: float) -> float:
         """How long the oldest tuple of a step has waited by now, in seconds, if it knows: from when it arrived, or was
         due, to when the step is planned."""

@@ -12,6 +12,7 @@ import errno
 import glob
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any
 from arterial.errors import MachineError
 from arterial.storage.disk import Content, is_durable, sync
 from arterial.storage.fail_point import fail_point
-from arterial.storage.remote import SCHEMES, RemotePath
+from arterial.storage.remote import SCHEMES, RemotePath, entries
 from arterial.storage.remote_disk import as_bytes, disk_of
 
 PRIVATE = 0o600
@@ -138,6 +139,24 @@ def rename(draft: Path, path: Path) -> None:
     else:
         disk_of(path).rename(draft, path)
     sync(path.parent)
+
+
+def copy_file(path: Path, to: Path) -> None:
+    """Copy a file, in the place of what is there."""
+    if isinstance(path, RemotePath) and isinstance(to, RemotePath) and path.store is to.store:
+        to.store.copy(path.key, to.key)
+    else:
+        put_in_place(to, path.read_bytes(), mode=stat.S_IMODE(path.stat().st_mode))
+
+
+def copy_folder(folder: Path, to: Path) -> None:
+    """Copy a folder with all that is in it; a reader may see a part of it."""
+    make_folder(to)
+    for path, is_folder in entries(folder):
+        if is_folder:
+            copy_folder(path, to / path.name)
+        else:
+            copy_file(path, to / path.name)
 
 
 def refresh_listing(folder: Path) -> None:

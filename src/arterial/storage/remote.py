@@ -72,6 +72,17 @@ def renames_folders(path: Path) -> bool:
     return not is_remote(path) or path.parts[0] == "hdfs:"
 
 
+def entries(folder: Path) -> list[tuple[Path, bool]]:
+    """What is in a folder, by name, and which of it are folders; nothing if there is no such folder."""
+    if isinstance(folder, RemotePath):
+        return [(folder / info.name, info.is_folder) for info in folder._children()]
+    try:
+        with os.scandir(folder) as found:
+            return sorted((folder / entry.name, entry.is_dir(follow_symlinks=False)) for entry in found)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def readable(path: Path) -> Path | IO[bytes]:
     """What Polars and Arrow can read: the path of a local file, the open file of a store."""
     return path.open("rb") if isinstance(path, RemotePath) else path

@@ -14,7 +14,7 @@ from arterial.connectors.kafka.cluster import Cluster
 from arterial.connectors.kafka.messages import PROTOBUF, MessageReader
 from arterial.connectors.kafka.protobuf import ProtobufLines
 from arterial.connectors.kafka.sink import KafkaSink
-from arterial.connectors.kafka.source import OPTIONS
+from arterial.connectors.kafka.source import OPTIONS, KafkaSource
 from arterial.connectors.uri import sink_from
 from arterial.errors import ArterialError, DataError, RunError
 from arterial.network.schema import Schema
@@ -84,6 +84,19 @@ def test_a_uri_that_cannot_be_read(uri: str, message: str) -> None:
     assert "secret" not in str(caught.value).replace("client_secret", "").replace("is a secret", "")
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("begin=yesterday", "source 's': begin is 'yesterday'; expected earliest, now, or a time such as 2026-"),
+        ("format=csv&columns=t,name", "source 's': columns: line 1: the column 'at' is missing; it has: t, name"),
+    ],
+)
+def test_what_a_source_does_not_know(option: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        KafkaSource.from_text(f"kafka://127.0.0.1:1/x?{option}").bind("s", SCHEMA, "t", tmp_path)
+    assert message in str(caught.value)
+
+
 def test_what_a_sink_does_not_know(tmp_path: object) -> None:
     for options in ("format=xml", "transactions=maybe", "format=arrow&key=t", "create=0", "idle=5"):
         with pytest.raises(ArterialError):
@@ -131,13 +144,25 @@ def test_protobuf_by_a_descriptor_file(tmp_path: Path) -> None:
     made.at.FromJsonString("2026-01-02T03:04:05.000006Z")
     whole, empty = made.SerializeToString(), report(t=7).SerializeToString()
     confluent = [b"\0\0\0\0\x09\0" + whole, b"\0\0\0\0\x09\x02\0" + whole]  # the first message, said in two ways
-    rows, unfit = reader.read([whole, None, empty, b"\xff\xff", *confluent])
+    others = [b"\0\0\0\0\x09\x02\x02" + whole, b"\0\0\0\0\x09\x04\0\x02" + whole]  # the second; one within the first
+    rows, unfit = reader.read([whole, None, empty, b"\xff\xff", *confluent, *others])
     at = datetime(2026, 1, 2, 3, 4, 5, 6)
     assert rows.rows() == [(2**60 + 1, 0.5, "BUS", at), (7, 0.0, "CAR", None), *[(2**60 + 1, 0.5, "BUS", at)] * 2]
-    assert [(one.place, one.reason.partition(":")[0]) for one in unfit] == [
+    assert [(one.place, one.reason.partition(":")[0]) for one in unfit[:2]] == [
         (1, "has no value"),
         (3, "is not a message of Protobuf"),
     ]
+    for other, place in zip(unfit[2:], ("2", "1.2"), strict=True):
+        assert f"is message {place} of its schema" in other.reason
+        assert "road.Report is message 1 of the file" in other.reason
+
+
+def test_a_head_that_does_not_end(tmp_path: Path) -> None:
+    descriptors(tmp_path / "road.bin")
+    lines = ProtobufLines(str(tmp_path / "road.bin"), "", Schema.of({"t": "int64"}), "source 's'")
+    for head in (b"\xff" * 1_000_000, b"\xfe\xff\xff\xff\x0f" + b"\x02" * 1_000_000, b""):
+        with pytest.raises(DataError, match="is not a message of Protobuf"):
+            lines.line(b"\0\0\0\0\x09" + head)
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,15 @@ def test_a_new_partition_is_waited_for(tmp_path: Path) -> None:
     assert topic.through == 3
 
 
+def test_what_a_sender_says_does_not_count_as_messages(tmp_path: Path) -> None:
+    topic = Topic(tmp_path, 1, count=4)
+    topic.send(0, [1, b"#through 1", b"#through 1", 2, 3])
+    assert (topic.through, topic.spooler.account["total"]) == (2, 3)
+    topic.send(0, [b"#through 3", 4, b"#through 9", 5])
+    assert (topic.through, topic.times, topic.spooler.account["total"]) == (END, [1, 2, 3, 4], 4)
+    assert topic.spooler.partitions[0].next == 8
+
+
 def test_the_end_is_a_count_a_time_or_an_offset(tmp_path: Path) -> None:
     topic = Topic(tmp_path / "count", 1, count=3)
     topic.send(0, [1, 2, 3, 4])

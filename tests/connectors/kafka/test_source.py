@@ -156,6 +156,17 @@ def test_into_a_topic_and_out_of_it(kafka: Broker, right: dict[str, pl.DataFrame
     assert sum(table.num_rows for table in tables) == 100
 
 
+def test_a_message_that_is_too_large(kafka: Broker) -> None:
+    """The client knows its own bound, and the broker has another one."""
+    net = art.Network("large")
+    net.source("rows", {"time": int, "text": str}, time="time").output("out")
+    for options in ("", "message_max_bytes=5000000"):
+        uri = kafka.uri(kafka.topic(), options)
+        run = art.run(net, rows=[{"time": 1, "text": "x" * 2_000_000}], out=uri, local=True)
+        with pytest.raises(RunError, match=r"too large.*allow it \(message_max_bytes=N in the URI, and max\.message"):
+            run.wait(30)
+
+
 def test_a_password_is_read_from_a_file_or_the_environment(
     kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:

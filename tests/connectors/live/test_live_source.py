@@ -297,6 +297,21 @@ def test_large_files_that_complete_nothing_hold_up_no_one(tmp_path: Path, seed: 
     assert read["time"].is_sorted()
 
 
+def test_what_is_not_complete_does_not_wait_for_the_run(tmp_path: Path) -> None:
+    """The last instant waits for its sender: an input that is silent is no backlog."""
+    source = LiveSource("tcp+listen://:0").bind("reports", SCHEMA, "time", tmp_path)
+    spool, before = Spool(tmp_path / "sources" / "reports" / "spool"), source.begin()
+    assert source.waiting(before, 0.0) == 0
+    for low, high, through in ((0, 9, 8), (9, 19, 18), (40, 49, 18)):
+        rows = pl.DataFrame({"time": list(range(low, high + 1))}).with_columns(machine=pl.lit("m"), load=0.5)
+        spool.write(rows.to_arrow(), through, low=low, high=high)
+    assert source.waiting(before, 0.0) == 21
+    after = source.plan(before, Ask(0.0, 100))
+    assert after.through == 18
+    assert source.waiting(after, 0.0) == source.waiting_after(18) == 0
+    assert source.waiting_after(8) == 21
+
+
 @pytest.mark.thorough
 def test_what_was_kept_survives_the_process(tmp_path: Path) -> None:
     """Without Spark: a process is killed while it takes lines in; the next one has them all."""

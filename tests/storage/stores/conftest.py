@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.faults.host import workers as workers
 from tests.stores import RunningStore, running_hdfs, running_s3
 
 

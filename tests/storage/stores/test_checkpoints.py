@@ -18,10 +18,11 @@ import polars as pl
 import pytest
 
 from arterial.cli.parts.exit_codes import MISTAKE, USAGE
+from arterial.engine.run.checkpoint.manifest import kept_shards
 from arterial.engine.run.figures.status import Status, read_status
 from arterial.errors import ArterialError
-from arterial.storage.place import make_folder, put_in_place
-from arterial.storage.remote import path_of, renames_folders
+from arterial.storage.place import copy_file, make_folder, put_in_place
+from arterial.storage.remote import path_of
 from tests.spark_cluster import running_cluster
 from tests.stores import RunningStore
 
@@ -179,14 +180,37 @@ def test_a_run_is_stopped_and_goes_on_with_other_shards(
         said_by("stop", str(place / "out"), "--wait", "300")
         assert run.ends() == 3, run.said
     with started(tmp_path, place, *store.spark, "--shards", "3") as run:
-        if renames_folders(place):
-            assert run.ends() == 0, run.said
-        else:
-            assert run.ends() == 1, run.said
-            assert "the number of shards cannot change on S3" in run.said
-    with started(tmp_path, place, *store.spark) as run:
         assert run.ends() == 0, run.said
+    assert kept_shards(checkpoint / "arterial") == 3
     assert results(place / "out", checkpoint) == calm
+
+
+def test_a_savepoint_under_load_goes_on_elsewhere(
+    tmp_path: Path, store: RunningStore, place: Path, calm: dict[str, Any]
+) -> None:
+    """Its answers and those of the run itself before it are the answers of a calm run."""
+    first, second = place / "out", place / "restored"
+    with started(tmp_path, place, *store.spark) as run:
+        wait_for_step(run, first / "checkpoint", 3)
+        said = said_by("savepoint", str(first), str(place / "saved"), "--wait", "300", "--json")
+        wait_for_step(run, first / "checkpoint", json.loads(said)["step"])
+        run.send(signal.SIGKILL)
+        run.ends()
+    assert not list((first / "checkpoint" / "arterial" / "linked").glob("*"))
+    resumed = command("resume", str(place / "saved"), "--out", str(second))
+    done = subprocess.run(resumed, capture_output=True, text=True, timeout=SECONDS, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("sums_out", "per_n_out"):
+        since = min(_step(part) for part in (second / name).glob("part-*"))
+        before = [part for part in (first / name).glob("part-*") if _step(part) < since]
+        make_folder(second / name)
+        for part in before:
+            copy_file(part, second / name / part.name)
+    assert results(second, place / "saved") == calm
+
+
+def _step(part: Path) -> int:
+    return int(part.name.split("-")[1])
 
 
 def test_a_run_on_a_cluster(tmp_path: Path, store: RunningStore, place: Path, calm: dict[str, Any]) -> None:

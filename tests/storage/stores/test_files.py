@@ -18,6 +18,8 @@ from arterial.storage.damage import read_json
 from arterial.storage.epoch import check_epoch, take_over
 from arterial.storage.mapped import map_file
 from arterial.storage.place import (
+    copy_file,
+    copy_folder,
     draft_folder,
     make_folder,
     put_if_absent,
@@ -153,6 +155,21 @@ def test_a_folder_that_is_drafted_and_renamed(folder: Path) -> None:
     with draft_folder(folder / "other") as draft:
         put_in_place(draft / "file", "content")
     assert names(folder) == ["history/2026/file"]
+
+
+def test_copies(folder: Path, tmp_path: Path) -> None:
+    """Within a store, to a disk and back; what is there is replaced, and what is not there is an error."""
+    make_folder(folder / "a" / "b")
+    put_in_place(folder / "a" / "b" / "file", "content")
+    put_in_place(folder / "a" / "0$ ä+%.zip", b"")
+    copy_folder(folder / "a", folder / "c")
+    copy_folder(folder / "c", tmp_path / "d")
+    copy_folder(tmp_path / "d", folder / "e")
+    assert names(folder / "e") == names(folder / "c") == names(folder / "a") == ["0$ ä+%.zip", "b/file"]
+    copy_file(folder / "e" / "b" / "file", folder / "e" / "0$ ä+%.zip")
+    assert (folder / "e" / "0$ ä+%.zip").read_text() == "content"
+    with pytest.raises(FileNotFoundError):
+        copy_file(folder / "none", folder / "file")
 
 
 def test_drafts_of_killed_processes_are_removed(folder: Path) -> None:

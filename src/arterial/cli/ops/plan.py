@@ -22,6 +22,8 @@ FIGURES_HELP = (
     "time, which shows what a step costs, and one as fast as it can, which shows what a tuple costs."
 )
 MEASURED_HELP = "How many cores these runs had."
+FEW = 1000
+"""Of so few tuples in a step the costs are mostly those of the step."""
 CORES_HELP = "Plan for so many cores, instead of as many as the rates need."
 
 
@@ -73,8 +75,17 @@ def sizing_of(
         raise RunError(f"--headroom {headroom}: expected a share above 0, up to 1")
     compiled = compile_network(network, 2)
     serial = [box.name for box in network.boxes if box.inputs and compiled.superbox_of(box.name).where is Where.ONE]
+    runs = [warm(recorded(network, folder)) for folder in figures]
+    most = max((sum(source.tuples for source in step.sources.values()) for run in runs for step in run), default=0)
+    if 0 < most < FEW:
+        typer.echo(
+            f"note: the steps of {'this run' if len(figures) == 1 else 'these runs'} read at most {most:,} tuples, too "
+            "few to tell what a tuple costs from what a step costs. Add the figures of a run that reads as fast as it "
+            "can (--speed max), of more tuples",
+            err=True,
+        )
     found = size(
-        [warm(recorded(network, folder)) for folder in figures],
+        runs,
         network,
         rates,
         measured_cores or cores_here(),
@@ -106,12 +117,16 @@ def lines(found: Sizing) -> list[str]:
     about = f" {found.limit_name}" if found.limit_name else ""
     delay = f"{found.delay:.2f} s" if math.isfinite(found.delay) else "grows without bound"
     said = [
-        f"at {asked} tuples/s: {found.cores} cores, {'enough' if found.enough else 'NOT enough'}",
+        f"at {asked} tuples/s: {_counted(found.cores, 'core')}, {'enough' if found.enough else 'NOT enough'}",
         f"boxes keep {found.work:.2f} cores busy; with reading and sending it is {found.work * found.overhead:.2f}",
-        f"{found.executors} executors with {found.executor_memory / (1 << 30):.1f} GB each",
+        f"{_counted(found.executors, 'executor')} with {found.executor_memory / (1 << 30):.1f} GB each",
         f"state {found.state / 1e6:,.1f} MB; {found.written / 1e6:,.2f} MB/s of it are written",
         f"worst delay {delay}" + (f", by steps of {found.step:.2f} s" if math.isfinite(found.step) else ""),
     ]
     if math.isfinite(found.limit_at):
         said.append(f"first to give way: {found.limit}{about}, at {found.limit_at:.2f} × these rates")
     return said
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

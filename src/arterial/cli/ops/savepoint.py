@@ -24,7 +24,9 @@ def savepoint(
     """
     from arterial.engine.run.checkpoint.folder import find_checkpoint
     from arterial.engine.run.checkpoint.savepoint import take_savepoint
+    from arterial.storage.remote import path_of
 
+    to = path_of(to)
     taken = take_savepoint(find_checkpoint(folder), to, seconds)
     if as_json:
         typer.echo(json.dumps(asdict(taken)))

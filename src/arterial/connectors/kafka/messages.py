@@ -71,13 +71,15 @@ class MessageReader:
     """What makes lines of JSON of messages of Protobuf."""
     units: dict[str, str] = field(default_factory=dict)
     """The units of numbers that were recognised in columns of timestamps."""
+    where: str = ""
+    """Whose messages they are, for errors."""
 
     def __post_init__(self) -> None:
         names = self.columns or ",".join(self.schema.names)
-        header = read_header(io.BytesIO(names.encode() + b"\n"), "columns")
+        header = read_header(io.BytesIO(names.encode() + b"\n"), f"{self.where}: columns")
         assert header is not None
         if self.format == CSV:
-            check_names("columns", header.names, self.schema)
+            check_names(f"{self.where}: columns", header.names, self.schema)
         self._header: Header = header
 
     def read(self, values: Sequence[Value]) -> tuple[pl.DataFrame, list[_Unfit]]:
@@ -160,7 +162,7 @@ def _line(value: Value, form: str) -> tuple[bytes, str]:
     if value[0] == 0 and len(value) > _HEAD:
         number = int.from_bytes(value[1:_HEAD], "big")
         value = value[_HEAD:]
-        if form != JSON or not value.startswith(b"{"):
+        if form != JSON or not value.lstrip().startswith(b"{"):
             return b"", (
                 f"has Confluent's registry format (schema {number}), and what follows is not JSON: Avro is not "
                 "read, and Protobuf with format=protobuf. Let the producer write JSON, or convert the topic"

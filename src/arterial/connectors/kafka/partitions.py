@@ -141,14 +141,14 @@ class PartitionSpooler(Spooling):
         if self._end in values:
             most = values.index(self._end)
             offsets, values, following, is_marked = offsets[:most], values[:most], offsets[most] + 1, True
-        if self.rules.count is not None and self.account["total"] + len(values) > self.rules.count:
+        marks = [place for place, value in enumerate(values) if value and _MARK.fullmatch(value)]
+        left = sorted(set(range(len(values))) - set(marks)) if marks else range(len(values))
+        if self.rules.count is not None and self.account["total"] + len(left) > self.rules.count:
             most = self.rules.count - self.account["total"]
-            following, is_marked = offsets[most], False
-            offsets, values = offsets[:most], values[:most]
-        promised = BEGIN
-        if marks := [place for place, value in enumerate(values) if value and _MARK.fullmatch(value)]:
-            promised = max(int((values[place] or b"")[len(THROUGH) :]) for place in marks)
-            left = sorted(set(range(len(values))) - set(marks))
+            following, is_marked = offsets[left[most]], False
+            marks, left = [place for place in marks if place < left[most]], left[:most]
+        promised = max((int((values[place] or b"")[len(THROUGH) :]) for place in marks), default=BEGIN)
+        if len(left) < len(values):
             offsets, values = [offsets[place] for place in left], [values[place] for place in left]
         rows, unfit = self.reader.read(values)
         self.set_aside(

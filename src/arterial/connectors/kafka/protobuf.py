@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 TIMESTAMP = "google.protobuf.Timestamp"
 _HEAD = 5
 """The length of what Confluent's serializers write first; then they say which message of the schema follows."""
+_DEEPEST, _MOST_SHIFT = 32, 63
+_TOO_LONG = "its place in its schema is too long"
+"""More can only be there by mistake, or to keep a reader busy."""
 
 
 class ProtobufLines:
@@ -27,7 +30,7 @@ class ProtobufLines:
     def __init__(self, descriptor: str, message: str, schema: Schema, where: str) -> None:
         from google.protobuf.message_factory import GetMessageClass
 
-        kind = _message(descriptor, message, where)
+        kind, self._place = _message(descriptor, message, where)
         self._class = GetMessageClass(kind)
         self._fields: list[tuple[str, FieldDescriptor, bool]] = []
         for column in schema:
@@ -49,14 +52,22 @@ class ProtobufLines:
         from google.protobuf.message import DecodeError
 
         try:
-            message = self._class.FromString(_without_head(value))
+            place, content = _without_head(value)
+            message = self._class.FromString(content)
         except (DecodeError, IndexError) as fault:
             raise DataError(f"is not a message of Protobuf: {fault}") from None
+        if place is not None and place != self._place:
+            # What another message means would be read into the fields of this one.
+            raise DataError(
+                f"is message {_counted(place)} of its schema (Confluent's registry format), and "
+                f"{self._class.DESCRIPTOR.full_name} is message {_counted(self._place)} of the file of descriptors"
+            )
         said = {name: _plain(message, field, as_number) for name, field, as_number in self._fields}
         return json.dumps(said, separators=(",", ":")).encode()
 
 
-def _message(descriptor: str, message: str, where: str) -> Descriptor:
+def _message(descriptor: str, message: str, where: str) -> tuple[Descriptor, list[int]]:
+    """The message, and its place among those of its file."""
     from google.protobuf.descriptor_pb2 import FileDescriptorSet
     from google.protobuf.descriptor_pool import DescriptorPool
     from google.protobuf.message import DecodeError
@@ -76,18 +87,18 @@ def _message(descriptor: str, message: str, where: str) -> Descriptor:
             f"{where}: {descriptor} is not a file of descriptors ({fault}); write it with protoc --include_imports "
             "--descriptor_set_out=FILE"
         ) from None
-    names = [
-        f"{file.package}.{one.name}".lstrip(".")
+    names = {
+        f"{file.package}.{one.name}".lstrip("."): [place]
         for file in files.file
         if file.package != "google.protobuf"
-        for one in file.message_type
-    ]
+        for place, one in enumerate(file.message_type)
+    }
     if not message and len(names) == 1:
-        message = names[0]
+        message = next(iter(names))
     if message not in names:
         got = f"message is {message!r}" if message else "there is no message="
         raise DataError(f"{where}: {got}; {descriptor} has: {', '.join(names) or 'none'}{near(message, names)}")
-    return pool.FindMessageTypeByName(message)
+    return pool.FindMessageTypeByName(message), names[message]
 
 
 def _is_value(field: FieldDescriptor) -> bool:
@@ -106,15 +117,24 @@ def _plain(message: Any, field: FieldDescriptor, as_number: bool) -> Any:
     return value
 
 
-def _without_head(value: bytes) -> bytes:
-    """Without what Confluent's serializers write first. No message of Protobuf begins with a zero byte."""
+def _without_head(value: bytes) -> tuple[list[int] | None, bytes]:
+    """The place of the message in its schema, and the rest, where Confluent's serializers wrote that first; None for
+    the place where they did not. No message of Protobuf begins with a zero byte."""
     if value[0] != 0:
-        return value
-    at = _HEAD
-    count, at = _varint(value, at)
+        return None, value
+    count, at = _varint(value, _HEAD)
+    if count > _DEEPEST:
+        raise IndexError(_TOO_LONG)
+    place = []
     for _ in range(count):
-        _, at = _varint(value, at)
-    return value[at:]
+        index, at = _varint(value, at)
+        place.append(index)
+    return place or [0], value[at:]
+
+
+def _counted(place: list[int]) -> str:
+    """A place as people count; a message within another one has several."""
+    return ".".join(str(index + 1) for index in place)
 
 
 def _varint(value: bytes, at: int) -> tuple[int, int]:
@@ -122,6 +142,8 @@ def _varint(value: bytes, at: int) -> tuple[int, int]:
     number = shift = 0
     while True:
         byte = value[at]
+        if shift > _MOST_SHIFT:
+            raise IndexError(_TOO_LONG)
         number |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7
         if byte < 0x80:

@@ -34,6 +34,8 @@ ATTEMPTS = 6
 ANSWER_SECONDS = 20.0
 ARROW_BYTES = 500_000
 """About so large is a message with rows of Arrow; brokers take 1 MB by default."""
+LARGE = "message_max_bytes=N in the URI, and max.message.bytes of the topic"
+"""What bounds a message: the client, and the broker."""
 STEP_HEADER = "arterial-step"
 _QUEUED = 1_000_000
 _LOOK_SECONDS = 0.5
@@ -194,10 +196,12 @@ class KafkaSink(DriverSink):
                     raise RunError(
                         f"{self._where}: another process writes there for the same checkpoint. Let only one run"
                     ) from None
-                if code in hopeless or attempt == ATTEMPTS:
+                reason = self.cluster.reason(fault)
+                is_large = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE).str() in reason
+                if code in hopeless or is_large or attempt == ATTEMPTS:
+                    remedy = f"allow it ({LARGE})" if is_large else "fix it"
                     raise RunError(
-                        f"{self._where}: {self.cluster.reason(fault)}. Nothing is lost: fix it, then start again with "
-                        "the same checkpoint"
+                        f"{self._where}: {reason}. Nothing is lost: {remedy}, then start again with the same checkpoint"
                     ) from None
             time.sleep(random.uniform(0.5, 1.0) * 2**attempt / 4)
 

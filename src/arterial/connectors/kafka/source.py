@@ -165,14 +165,20 @@ class KafkaSource(SpooledSource):
         if self.format == PROTOBUF:
             lines = ProtobufLines(self.descriptor, self.message, self.schema, where)
         times = TimeOptions(self.time_unit, self.timezone)
-        return MessageReader(self.schema, self.format, self.columns, times, protobuf=lines)
+        return MessageReader(self.schema, self.format, self.columns, times, protobuf=lines, where=where)
 
     def _first(self) -> str | int:
         """Where to begin: a word, or milliseconds since 1970."""
         if self.begin_at in (EARLIEST, NOW):
             return self.begin_at
-        what = f"source {self.name!r}: begin is not earliest or now, and"
-        return instant_of(self.begin_at, "", Type.TIMESTAMP, TimeOptions(timezone=self.timezone), what) // MILLISECOND
+        options = TimeOptions(timezone=self.timezone)
+        try:
+            return instant_of(self.begin_at, "", Type.TIMESTAMP, options, "begin") // MILLISECOND
+        except DataError:
+            raise DataError(
+                f"source {self.name!r}: begin is {self.begin_at!r}; expected {EARLIEST}, {NOW}, or a time such as "
+                "2026-03-01T12:00Z"
+            ) from None
 
     def _rules(self) -> Rules:
         where = f"source {self.name!r}"

@@ -135,9 +135,16 @@ class SpooledSource(Source):
         return [Train(self.read(span.before, span.after, part), span.after.through, late)]
 
     def waiting(self, progress: Progress, now: float) -> int | None:
-        """How many rows are spooled and not read."""
-        reached = Reached(progress.position["file"], progress.through)
-        return sum(file.rows for file in look(self._spool) if reached.needs(file))
+        """How many rows are complete and not read."""
+        return self.waiting_after(progress.through)
+
+    def waiting_after(self, through: int) -> int | None:
+        """How many rows behind a time are complete. What is not waits for its sender, and not for the run."""
+        files = look(self._spool)
+        complete = max((file.through for file in files), default=BEGIN)
+        if complete <= through:
+            return 0
+        return sum(file.rows for file in files if file.rows and file.high > through and file.low <= complete)
 
     def waited(self, span: Span, now: float) -> float:
         """How long ago the first row of a step was spooled."""

@@ -93,7 +93,7 @@ def make_ready(
     if before and files and indexes and plan.shards != before:
         last = files.version(files.last)
         running = plan_run(last.network, plan.shards, own, frames)
-        rescale(folder, running, owners(running, last.born), before, indexes)
+        rescale(folder, run, running, owners(running, last.born), before, indexes)
     if settings.successor and files:
         _let_succeed(files, plan, sinks, folder, own, frames)
     made = check_manifest(folder, plan, files.version(files.last).network if files else None)

@@ -112,7 +112,7 @@ class LocalRun(Run):
                 self._sinks = self._bound.of(self._version, {(name, FIRST): sink for name, sink in sinks.items()})
                 self.plan = plan_run(network, settings.shards or cores_here(), self._sources)
                 controllers = controllers_for(settings, self.plan)
-                watchers = open_watchers(settings.watch, self.plan, uuid.uuid4().hex, self._folder)
+                watchers = open_watchers(settings.watch, self.plan, uuid.uuid4().hex, self._folder, self._sources)
                 note_owner(self._lock, None)
                 self._forget()
                 self._figures = RunFigures(self.plan, self._folder, controllers, watchers, temporary=temporary)

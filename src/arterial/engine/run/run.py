@@ -138,8 +138,9 @@ class SparkRun(Run):
         super().__init__()
         self._temporary = temporary
         self.checkpoint = folder.parent
-        controllers = controllers_for(settings, ready.works[-1].plan)
-        watchers = open_watchers(settings.watch, ready.works[-1].plan, ready.works[-1].run, folder)
+        last = ready.works[-1]
+        controllers = controllers_for(settings, last.plan)
+        watchers = open_watchers(settings.watch, last.plan, last.run, folder, last.sources)
         on_one_machine = str(session.sparkContext.master).startswith("local")
         self._memory = MemoryFolder.make("shipments") if on_one_machine else None
         memory = str(self._memory.path) if self._memory else ""

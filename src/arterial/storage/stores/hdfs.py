@@ -95,6 +95,11 @@ class HdfsStore:
         with _plain_errors(key):
             self._client.rename(key, target, overwrite=True)
 
+    def copy(self, key: str, target: str) -> None:
+        """Copy a file, which goes through this process."""
+        with self.open(key) as file:
+            self.put(target, file.read())
+
     def unlink(self, key: str) -> None:
         """Remove a file, if it is there."""
         self._delete(key, recursive=False)

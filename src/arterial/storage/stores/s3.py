@@ -70,6 +70,15 @@ class S3Store:
             raise OSError(errno.ENOTSUP, "folders of S3 cannot be renamed", key)
         self._fs.move(key, target)
 
+    def copy(self, key: str, target: str) -> None:
+        """Copy a file, which the server does by itself."""
+        try:
+            self._fs.copy_file(key, target)
+        except OSError:
+            if self.info(key) is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), key) from None
+            raise
+
     def unlink(self, key: str) -> None:
         """Remove a file, if it is there."""
         with contextlib.suppress(FileNotFoundError):

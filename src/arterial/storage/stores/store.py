@@ -49,6 +49,9 @@ class Store(Protocol):
         A store that cannot rename a folder in one moment raises `OSError`.
         """
 
+    def copy(self, key: str, target: str) -> None:
+        """Copy a file, in the place of what is there; `FileNotFoundError` if it is gone."""
+
     def unlink(self, key: str) -> None:
         """Remove a file, if it is there."""
 

@@ -14,6 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import arterial as art
+from arterial.connectors.memory_source import MemorySource
 from arterial.engine.run.watch import server as serving
 from arterial.engine.run.watch.metrics import BOUNDS, FAMILIES, MOST_NAMES, Metrics
 from arterial.engine.run.watch.server import MetricsServer, parse_address
@@ -130,6 +131,30 @@ def test_the_metrics_are_those_of_status() -> None:
     kept.become("failed", "it broke")
     metrics.become(kept.status)
     assert metrics.health() == (False, "failed")
+
+
+def test_what_waits_is_of_now() -> None:
+    """A run that hangs says nothing new, and its input grows."""
+
+    class Growing(MemorySource):
+        def waiting_after(self, through: int) -> int:
+            return 100 + through
+
+    plan = plan_of(speeding())
+    metrics = Metrics(plan, "abc", sources={"reports": Growing([])})
+    window = {
+        "utility": 1.0,
+        "state": {"bytes": 1},
+        "held": {},
+        "sources": {"reports": {"rate": 1.0, "waiting": 0, "waited": 0.1, "lag": None, "share": None}},
+        "outputs": {},
+    }
+    kept = feed(metrics, plan, step(7), window=window)
+    name = of("arterial_source_waiting_tuples", source="reports")
+    assert samples(metrics.text())[name] == 107
+    kept.become("stopped")
+    metrics.become(kept.status)
+    assert samples(metrics.text())[name] == 0
 
 
 def test_every_metric_appears() -> None:

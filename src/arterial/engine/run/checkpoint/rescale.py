@@ -23,26 +23,22 @@ from arterial.engine.steering.offsets import BEGIN_FILE
 from arterial.errors import RunError
 from arterial.network.state import Chunk
 from arterial.storage.disk import sync
-from arterial.storage.place import PRIVATE, make_folder, put_in_place, remove, remove_folder, rename
+from arterial.storage.epoch import check_epoch
+from arterial.storage.place import PRIVATE, copy_folder, make_folder, put_in_place, remove, remove_folder, rename
 from arterial.storage.remote import renames_folders
 
 RESCALED, READY = "rescaled", "ready"
 NEW_CHUNKS = "rescaled-chunks"
 """Beside the chunks, whose place they take: a rename within one folder is done whole or not at all, also in a power
-cut."""
+cut. S3 has no such rename: they are copied there."""
 
 Indexes = Callable[[int], Sequence[tuple[int, int, bytes]]]
 """Of so many operators of Spark's query: for each slot that has state, the operator, the key and the index."""
 
 
-def rescale(folder: Path, plan: Plan, owners: Mapping[str, str], before: int, indexes: Indexes) -> None:
-    """Let the run of a checkpoint go on with the shards of a plan; `before` is the number that it has."""
+def rescale(folder: Path, run: str, plan: Plan, owners: Mapping[str, str], before: int, indexes: Indexes) -> None:
+    """Let a run go on with the shards of a plan; `before` is the number that its checkpoint has."""
     spark, draft = folder.parent / "spark", folder / RESCALED
-    if not renames_folders(folder):
-        raise RunError(
-            f"{folder.parent}: the number of shards cannot change on S3, where no folder can be put in place in one "
-            f"moment. Go on with --shards {before}, or copy the stopped run to a file system"
-        )
     begin = _last_offset(spark, before) or _first_offset(folder)
     _remove_draft(folder)
     make_folder(draft)
@@ -58,6 +54,8 @@ def rescale(folder: Path, plan: Plan, owners: Mapping[str, str], before: int, in
         raise
     finally:
         forget_cache()
+    # On a store nothing keeps another driver off; if one took over, the draft is its own, or was removed by it.
+    check_epoch(folder, run)
     put_in_place(draft / READY, b"")
     finish_rescaling(folder)
 
@@ -74,7 +72,10 @@ def finish_rescaling(folder: Path) -> None:
         _adopt_older(folder)
         if (folder / NEW_CHUNKS).is_dir():
             remove_folder(folder / CHUNKS)
-            rename(folder / NEW_CHUNKS, folder / CHUNKS)
+            if renames_folders(folder):
+                rename(folder / NEW_CHUNKS, folder / CHUNKS)
+            else:  # Whoever is interrupted copies again: the draft is there until the marker is gone.
+                copy_folder(folder / NEW_CHUNKS, folder / CHUNKS)
         for name in (BEGIN_FILE, MANIFEST):
             if (draft / name).exists():
                 put_in_place(folder / name, (draft / name).read_bytes())

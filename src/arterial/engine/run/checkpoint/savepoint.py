@@ -1,8 +1,9 @@
 """Savepoints: a consistent copy of a checkpoint, of a run at work or of one that stopped.
 
 A run at work links its files aside while none of its tasks runs, which takes milliseconds, and goes on; the links are
-then copied at leisure. What is copied is what a crash at that moment would leave, so a start from it is a start after a
-crash: the step at hand, if it was not committed, is run again with the same answers (decision 39).
+then copied at leisure. A store has no links: there the files themselves are copied aside, and the run waits for that.
+What is copied is what a crash at that moment would leave, so a start from it is a start after a crash: the step at
+hand, if it was not committed, is run again with the same answers (decision 39).
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from arterial.connectors.sinks.owner import RUN
 from arterial.engine.run.checkpoint.folder import FOLDER, STATUS_FILE
@@ -27,8 +30,8 @@ from arterial.errors import RunError
 from arterial.storage.appended import JOURNAL
 from arterial.storage.disk import durably, sync
 from arterial.storage.epoch import EPOCH_FILE
-from arterial.storage.place import draft_folder, make_folder, put_in_place, remove_folder, rename
-from arterial.storage.remote import is_remote
+from arterial.storage.place import copy_file, draft_folder, make_folder, put_in_place, remove_folder, rename
+from arterial.storage.remote import entries, is_remote, path_of, renames_folders
 from arterial.version import __version__
 
 SAVEPOINT_FILE = "savepoint.json"
@@ -45,6 +48,11 @@ _LEFT_OUT = {LOCK_FILE, REQUESTS, LINKED, RUN, EPOCH_FILE, "works"}
 # What names other files comes before what it names, and the log of commits last: whatever Spark or the planner removes
 # meanwhile is then needed by no step that is to be run again.
 _ORDER = ("spark/offsets", "spark/state", "arterial/versions.json", "arterial/sources", "points", "", "spark/commits")
+
+_AT_ONCE = 16
+"""So many requests to a store."""
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -66,14 +74,10 @@ def take_savepoint(checkpoint: Path, to: Path, seconds: float = 60.0) -> Savepoi
 
     `checkpoint` is as `find_checkpoint` gives it; `seconds` is how long to wait for the run.
     """
-    if is_remote(checkpoint) or is_remote(to):
-        raise RunError(
-            f"{checkpoint}: a savepoint needs links, which a store has not; stop the run and copy the folder with the "
-            "store's own tools"
-        )
+    to = path_of(to).absolute()
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise RunError(f"{to}: is there already; give a new folder for the savepoint")
-    if to.absolute().is_relative_to(checkpoint.absolute()):
+    if to.is_relative_to(checkpoint.absolute()):
         raise RunError(f"{to}: is in the checkpoint itself; give a folder elsewhere")
     status = read_status(checkpoint)
     if status is not None and status.is_active:
@@ -106,23 +110,30 @@ def link_aside(checkpoint: Path) -> str:
     root = _root(checkpoint)
     make_folder(target)
     sizes: dict[str, int] = {}
-    folders = {root}
-    for path in _files(checkpoint, root):
-        there = target / path.relative_to(root)
-        if path.parent not in folders:
-            folders.add(path.parent)
-            make_folder(there.parent, 0o700)
-        with suppress(FileNotFoundError):  # an old version that is removed just now
+    for paths in _files(checkpoint, root):
+        for folder in {path.parent for path in paths} - {root}:
+            make_folder(target / folder.relative_to(root), 0o700)
+        names = [str(path.relative_to(root)) for path in paths]
+        found = zip(names, _each(_set_aside, paths, [target / name for name in names]), strict=True)
+        sizes |= {name: size for name, size in found if size is not None}
+    put_in_place(target / _SIZES, json.dumps(sizes))
+    return name
+
+
+def _set_aside(path: Path, there: Path) -> int | None:
+    """Link a file, or copy it; how much of it is of now, since files are replaced whole or grow at their end."""
+    with suppress(FileNotFoundError):  # an old version that is removed just now
+        if is_remote(path):
+            copy_file(path, there)
+        else:
             try:
                 os.link(path, there)
             except FileNotFoundError:
                 raise
             except OSError:  # a disk without links
                 shutil.copy2(path, there)
-            # Files are replaced whole or grow at their end; so this much of each is of now.
-            sizes[str(there.relative_to(target))] = there.stat().st_size
-    put_in_place(target / _SIZES, json.dumps(sizes))
-    return name
+        return there.stat().st_size
+    return None
 
 
 def forget_links(checkpoint: Path) -> None:
@@ -135,30 +146,34 @@ def _root(checkpoint: Path) -> Path:
     return checkpoint.parent if Path(checkpoint.parent.name, checkpoint.name) == _WORK else checkpoint
 
 
-def _files(checkpoint: Path, root: Path) -> Iterator[Path]:
-    """All files of a run, each once, in the order in which they must be linked."""
+def _files(checkpoint: Path, root: Path) -> Iterator[list[Path]]:
+    """All files of a run, each once, in groups, in the order in which those must be linked."""
     seen: set[Path] = set()
     for first in _ORDER:
         below = checkpoint / first if first else root
-        found = [below] if below.is_file() else sorted(_walk(below), key=lambda path: path.parent.name == "SSTs")
-        for path in found:
-            if path not in seen and (first or "commits" not in path.parts):
-                seen.add(path)
-                yield path
+        found = [below] if below.is_file() else list(_walk(below))
+        found = [path for path in found if path not in seen and (first or "commits" not in path.parts)]
+        seen.update(found)
+        yield [path for path in found if path.parent.name != "SSTs"]
+        yield [path for path in found if path.parent.name == "SSTs"]
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    if not folder.is_dir():
-        return
-    with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda one: one.name):
-            path = Path(entry.path)
-            if entry.name in _LEFT_OUT or entry.name.endswith((".draft", ".tmp")):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                yield from _walk(path)
-            elif entry.name != JOURNAL:  # the files that it is about stay where they are
-                yield path
+    for path, is_folder in entries(folder):
+        if path.name in _LEFT_OUT or path.name.endswith((".draft", ".tmp")):
+            continue
+        if is_folder:
+            yield from _walk(path)
+        elif path.name != JOURNAL:  # the files that it is about stay where they are
+            yield path
+
+
+def _each(work: Callable[..., _T], paths: Sequence[Path], to: Sequence[Path], *more: Sequence[int]) -> list[_T]:
+    """Do work for each file and its copy; for several at once where a store has to answer."""
+    if paths and (is_remote(paths[0]) or is_remote(to[0])):
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return list(pool.map(work, paths, to, *more))
+    return list(map(work, paths, to, *more))
 
 
 def _copy(linked: Path, checkpoint: Path, to: Path) -> Savepoint:
@@ -166,19 +181,19 @@ def _copy(linked: Path, checkpoint: Path, to: Path) -> Savepoint:
     sizes: dict[str, int] = json.loads((linked / _SIZES).read_text())
     root = _root(checkpoint)
     inside = checkpoint.relative_to(root)
-    make_folder(to.absolute().parent)
-    with durably(True), draft_folder(to.absolute()) as draft:
-        draft.chmod(0o700)
+    status = read_status(linked / inside)
+    assert status is not None
+    make_folder(to.parent)
+    with durably(True), _new_folder(to) as draft:
         work = draft / "work" if root != checkpoint else draft
-        for name, size in sizes.items():
-            _copy_file(linked / name, work / name, size)
         copied = work / inside
+        names = [name for name in sizes if name != str(inside / STATUS_FILE)]
+        copies = [work / name for name in names]
+        for folder in {path.parent for path in copies}:
+            make_folder(folder)
+        _each(_copy_file, [linked / name for name in names], copies, [sizes[name] for name in names])
         check_logs(copied / "spark")
-        status = read_status(copied)
-        assert status is not None
         steps = [offset["step"] for offset in last_offsets(copied / "spark")]
-        stopped = replace(status, state=STOPPED, error=None, finished=now())
-        put_in_place(copied / STATUS_FILE, json.dumps(asdict(stopped)) + "\n")
         taken = Savepoint(
             status.network,
             str(checkpoint.absolute()),
@@ -188,21 +203,46 @@ def _copy(linked: Path, checkpoint: Path, to: Path) -> Savepoint:
             sum(sizes.values()),
         )
         put_in_place(draft / SAVEPOINT_FILE, json.dumps(asdict(taken), indent=2) + "\n")
-        if to.exists():
-            to.rmdir()
-        rename(draft, to.absolute())
+        stopped = replace(status, state=STOPPED, error=None, finished=now())
+        put_in_place(copied / STATUS_FILE, json.dumps(asdict(stopped)) + "\n")
     return taken
 
 
+@contextmanager
+def _new_folder(to: Path) -> Iterator[Path]:
+    """A folder to fill, which is given its name in the end; on S3 it has that at once, and is a run's with its status,
+    which comes last."""
+    if not renames_folders(to):
+        try:
+            yield to
+        except BaseException:
+            remove_folder(to)
+            raise
+        return
+    with draft_folder(to) as draft:
+        if not is_remote(to):
+            draft.chmod(0o700)
+        yield draft
+        if to.exists() and not is_remote(to):
+            to.rmdir()
+        rename(draft, to)
+
+
 def _copy_file(path: Path, to: Path, size: int) -> None:
-    make_folder(to.parent)
-    with path.open("rb") as source, to.open("xb") as target:
-        os.fchmod(target.fileno(), path.stat().st_mode & 0o777)
-        left = size
-        while left:
-            content = source.read(min(left, 1 << 20))
-            if not content:
-                raise RunError(f"{path}: became shorter while it was copied; take the savepoint again")
-            target.write(content)
-            left -= len(content)
+    if is_remote(path) and is_remote(to):
+        copy_file(path, to)
+        return
+    with path.open("rb") as source:
+        if is_remote(to):
+            put_in_place(to, source.read(size))
+            return
+        with to.open("xb") as target:
+            os.fchmod(target.fileno(), path.stat().st_mode & 0o777)
+            left = size
+            while left:
+                content = source.read(min(left, 1 << 20))
+                if not content:
+                    raise RunError(f"{path}: became shorter while it was copied; take the savepoint again")
+                target.write(content)
+                left -= len(content)
     sync(to)

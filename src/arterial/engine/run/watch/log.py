@@ -38,9 +38,16 @@ SAMPLE_SECONDS = 10.0
 
 DEBUG, INFO, WARNING = LOG_LEVELS
 
+# `sasl_password_env=NAME` only names what holds a secret.
 _SECRETS = (
     (re.compile(r"(\w://)[^\s/@]+@"), r"\1…@"),
-    (re.compile(r"""(?i)((?:passw|secret|token|api_?key|credential)[\w.-]*['"]?\s*[=:]\s*)[^\s&;,]+"""), r"\1…"),
+    (
+        re.compile(
+            r"""(?i)((?:passw|secret|token|api_?key|credential)[\w.-]*(?<!_env)(?<!_file)(?<!\.provider)['"]?\s*[=:]\s*)"""
+            r"[^\s&;,]+"
+        ),
+        r"\1…",
+    ),
 )
 _BOX = re.compile(r"\bbox '([^']+)'")
 
@@ -50,6 +57,8 @@ def without_secrets(text: str) -> str:
 
     >>> without_secrets("cannot reach postgresql://me:hush@db/x?sslpassword=hush&a=1")
     'cannot reach postgresql://…@db/x?sslpassword=…&a=1'
+    >>> without_secrets("kafka://broker:9093/reports?sasl_password_file=/run/secrets/kafka")
+    'kafka://broker:9093/reports?sasl_password_file=/run/secrets/kafka'
     """
     for pattern, instead in _SECRETS:
         text = pattern.sub(instead, text)

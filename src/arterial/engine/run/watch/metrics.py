@@ -26,6 +26,7 @@ from arterial.figures.window import spent_in
 from arterial.version import __version__
 
 if TYPE_CHECKING:
+    from arterial.connectors.source import Source
     from arterial.engine.run.figures.status import Status
 
 T = TypeVar("T")
@@ -106,8 +107,10 @@ class _Histogram:
 class Metrics(Watcher):
     """Keeps the last status of a run, and adds up what it does not: the histograms."""
 
-    def __init__(self, plan: Plan, run: str, folder: Path | None = None) -> None:
-        self._network, self._run, self._folder = plan.network.name, run, folder
+    def __init__(
+        self, plan: Plan, run: str, folder: Path | None = None, sources: Mapping[str, Source] | None = None
+    ) -> None:
+        self._network, self._run, self._folder, self._sources = plan.network.name, run, folder, sources or {}
         self._lock = Lock()
         self._status: Status | None = None
         self._last: StepFigures | None = None
@@ -218,7 +221,7 @@ class Metrics(Watcher):
         for name, source in _bounded(window["sources"]):
             for family, value in (
                 ("arterial_source_rate", source["rate"]),
-                ("arterial_source_waiting_tuples", source["waiting"]),
+                ("arterial_source_waiting_tuples", self._waiting(status, name, source["waiting"])),
                 ("arterial_source_waited_seconds", source["waited"]),
                 ("arterial_source_watermark_lag_seconds", None if source["lag"] is None else source["lag"] + since),
                 ("arterial_source_read_share", source["share"]),
@@ -229,6 +232,15 @@ class Metrics(Watcher):
             yield _one("arterial_output_rate", output["rate"], output=name)
             if output["utility"] is not None:
                 yield _one("arterial_output_utility", output["utility"], output=name)
+
+    def _waiting(self, status: Status, name: str, said: int | None) -> int | None:
+        """How many tuples of a source wait: by now, where that is known, since a run that hangs says nothing new."""
+        through = self._last.sources[name].through if self._last and name in self._last.sources else None
+        source = self._sources.get(name)
+        if source is None or through is None or not status.is_active:
+            return said
+        found = source.waiting_after(through)
+        return said if found is None else found
 
     def _machine(self) -> Iterator[tuple[str, float]]:
         """What the system says of this process and of the disk; left out where it says nothing."""

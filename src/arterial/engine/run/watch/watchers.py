@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from arterial.figures.steering import Steering
 from arterial.figures.step import StepFigures
 
 if TYPE_CHECKING:
+    from arterial.connectors.source import Source
     from arterial.engine.run.figures.status import Status
 
 LOG_FORMATS = ("text", "json")
@@ -108,7 +109,7 @@ class Watchers(Watcher):
         self._watchers = []
 
 
-def open_watchers(watch: Watch, plan: Plan, run: str, folder: Path) -> Watchers:
+def open_watchers(watch: Watch, plan: Plan, run: str, folder: Path, sources: Mapping[str, Source]) -> Watchers:
     """Open what was asked for, or refuse before the run begins; `run` is its id, `folder` its own."""
     opened: list[Watcher] = []
     watchers = Watchers(opened)
@@ -125,7 +126,7 @@ def open_watchers(watch: Watch, plan: Plan, run: str, folder: Path) -> Watchers:
             from arterial.engine.run.watch.metrics import Metrics
             from arterial.engine.run.watch.server import MetricsServer
 
-            metrics = Metrics(plan, run, folder)
+            metrics = Metrics(plan, run, folder, sources)
             server = MetricsServer(watch.metrics, metrics)
             opened += [metrics, server]
             watchers.metrics_url = server.url
