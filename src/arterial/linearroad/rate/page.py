@@ -59,7 +59,7 @@ def write_page(told: dict[str, Any], path: Path) -> None:
         ],
         [_row(trial) for trial in trials],
     )
-    failed = [(trial, why) for trial in trials if (why := reasons(trial))]
+    failed = [(trial, why) for trial in trials if not trial["passed"] and (why := reasons(trial))]
     if failed:
         page.section("Why trials failed")
         page.table(
