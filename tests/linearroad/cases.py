@@ -557,6 +557,17 @@ BALANCES = [
         profile=profile("thesis2003", ftmin=2, basecredit=1),
     ),
     Case(
+        "thesis: today's expenditures of vehicles with long numbers, alike in their last 48 bits",
+        "thesis §3.2.2: every vehicle has its own",
+        [
+            *crowd(151, 60, 10),
+            *(report(t, vid, seg) for vid in (5, 5 + 2**48, 2**59) for t, seg in ((120, 10), (150, 11))),
+            *(expenditure(160, vid, qid, day=1) for qid, vid in enumerate((5, 5 + 2**48, 2**59, 6 + 2**48))),
+        ],
+        {"expenditures": [(160, 0, 2), (160, 1, 2), (160, 2, 2), (160, 3, 0)]},
+        profile=THESIS2003,
+    ),
+    Case(
         "thesis: today never turns into tomorrow",
         "thesis §3.2.2: charged 90 s before midnight, and still today's expenditure after it",
         [*crowd(151, 86_220, 10), report(86_280, 1, 10), report(86_310, 1, 11), expenditure(86_500, 1, 1, day=1)],
