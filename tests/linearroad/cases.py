@@ -213,6 +213,20 @@ ACCIDENTS = [
         (90, 6, 0, 12, 0),
         profile=THESIS2003,
     ),
+    _alerts(
+        "thesis: two accidents in one segment in one second are one alert",
+        "thesis §3.2.1: the alert names the segment; one that is detected later has an alert of its own",
+        [
+            *_pair(0, 6, 12),
+            *(one for vid in (103, 104) for one in stopped(vid, 0, 6, 12, lane=2)),
+            *(one for vid in (105, 106) for one in stopped(vid, 30, 6, 12, lane=3)),
+            report(70, 1, 11),
+            report(100, 1, 11),
+        ],
+        (90, 1, 0, 12, 0),
+        (120, 1, 0, 12, 0),
+        profile=THESIS2003,
+    ),
 ]
 
 # A crowd of 51 slow cars in minute 2 makes the toll of minute 3 exactly 2.
@@ -514,6 +528,50 @@ BALANCES = [
             balance(210, 1, 1),
         ],
         {"balances": [(210, 200, 1, -200)]},
+        profile=THESIS2003,
+    ),
+    Case(
+        "thesis: what was charged counts over all expressways, less the credits",
+        "thesis §3.2.1, §3.2.3: 2 was charged 2 and credited 1, 3 was charged 2 and pays half on the other expressway",
+        [
+            *crowd(151, 0, 10),
+            *crowd(151, 60, 10, xway=1, first=3000),
+            *_pair(0, 6, 12),
+            *(report(t, vid, seg) for vid in (2, 3) for t, seg in ((60, 10), (90, 11))),
+            report(120, 2, 11, lane=4),
+            report(125, 2, 10, xway=1),
+            report(125, 3, 10, xway=1),
+            balance(130, 2, 1),
+        ],
+        {
+            "notices": [
+                (2, 60, 30, 2),
+                (2, 90, -1, 0),
+                (2, 125, 30, 2),
+                (3, 60, 30, 2),
+                (3, 90, -1, 0),
+                (3, 125, 30, 1),
+            ],
+            "balances": [(130, 120, 1, 1)],
+        },
+        profile=profile("thesis2003", ftmin=2, basecredit=1),
+    ),
+    Case(
+        "thesis: today's expenditures of vehicles with long numbers, alike in their last 48 bits",
+        "thesis §3.2.2: every vehicle has its own",
+        [
+            *crowd(151, 60, 10),
+            *(report(t, vid, seg) for vid in (5, 5 + 2**48, 2**59) for t, seg in ((120, 10), (150, 11))),
+            *(expenditure(160, vid, qid, day=1) for qid, vid in enumerate((5, 5 + 2**48, 2**59, 6 + 2**48))),
+        ],
+        {"expenditures": [(160, 0, 2), (160, 1, 2), (160, 2, 2), (160, 3, 0)]},
+        profile=THESIS2003,
+    ),
+    Case(
+        "thesis: today never turns into tomorrow",
+        "thesis §3.2.2: charged 90 s before midnight, and still today's expenditure after it",
+        [*crowd(151, 86_220, 10), report(86_280, 1, 10), report(86_310, 1, 11), expenditure(86_500, 1, 1, day=1)],
+        {"expenditures": [(86_500, 1, 2)]},
         profile=THESIS2003,
     ),
     Case(

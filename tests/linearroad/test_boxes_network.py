@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import arterial as art
+from arterial.cli.main import app
+from arterial.errors import ArterialError
 from arterial.linearroad.application.feed import REPORT_SCHEMA, REQUEST_SCHEMA
 from arterial.linearroad.application.run import LinearRoadRun, RunOptions
 from arterial.linearroad.formats.dialects import dialect, read_output
@@ -108,6 +111,13 @@ def _is_original(columns: list[str], run: LinearRoadRun) -> pl.Expr:
     """Whether a row answers the first replica."""
     step = run.input.replication
     return pl.col("vid") < step.vid_step if "vid" in columns else pl.col("qid") < step.qid_step
+
+
+def test_options_of_our_network_are_refused(tmp_path: Path) -> None:
+    words = ["linear-road", "run", "--data", "city", "--out", str(tmp_path), "--network", f"{EXAMPLE}:linear_road"]
+    words += ["--profile", "thesis2003", "--ftmin", "7", "--keep", "1 hour"]
+    with pytest.raises(ArterialError, match="answers by its own rules: leave out --profile, --ftmin, --keep"):
+        CliRunner().invoke(app, words, catch_exceptions=False)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import shutil
 import socket
 import threading
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from arterial.connectors.pace import Pace, parse_speed
-from arterial.errors import ArterialError, DataError
+from arterial.errors import ArterialError, DataError, RunError
 from arterial.linearroad.data.dataset import Data, open_data
 from arterial.linearroad.data.replicate import Replication
 from arterial.linearroad.drive.driver import FolderTarget, StreamTarget, TcpTarget, drive, target_of
@@ -45,6 +46,13 @@ def test_a_stream_gets_every_line_in_order(data: Data) -> None:
     done = drive(data, StreamTarget(out), speed=math.inf, begin=0, until=31, replication=once(data))
     assert out.getvalue().decode().splitlines() == [*LINES, "#end"]
     assert (done.events, done.seconds) == (4, 31)
+
+
+def test_a_reader_that_goes_away_is_named(data: Data) -> None:
+    begin, end = os.pipe()
+    os.close(begin)
+    with os.fdopen(end, "wb", buffering=0) as stream, pytest.raises(RunError, match="receiver went away in second 0"):
+        drive(data, StreamTarget(stream), speed=math.inf, begin=0, until=31, replication=once(data))
 
 
 def test_a_folder_gets_a_file_a_second_and_a_mark_at_the_end(data: Data, tmp_path: Path) -> None:
@@ -149,7 +157,7 @@ def test_a_wrong_speed_is_refused(text: str) -> None:
         parse_speed(text)
 
 
-@pytest.mark.parametrize("place", ["tcp://5000", "tcp://127.0.0.1:", "tcp://:x"])
+@pytest.mark.parametrize("place", ["tcp://5000", "tcp://127.0.0.1:", "tcp://:x", "udp://127.0.0.1:5000"])
 def test_a_wrong_tcp_place_is_refused(place: str) -> None:
     with pytest.raises(ArterialError, match="tcp://HOST:PORT"):
         target_of(place, print)

@@ -69,3 +69,4 @@ def test_why_a_trial_failed() -> None:
         "2 line(s) are no answers: 7 fields",
     ]
     assert reasons({"passed": True}) == []
+    assert reasons({"passed": True, "stopped": "it was stopped"}) == ["it was stopped"]

@@ -128,6 +128,8 @@ def test_a_rating_through_a_topic(kafka: Broker, city: Path, tmp_path: Path) -> 
         (("--through", "kafka://127.0.0.1:1/t", "--speed", "2"), "--speed is for Arterial reading files"),
         (("--system", "cat", "--speed", "2"), "--speed is for Arterial reading files"),
         (("--speed", "0"), "must be a number above 0"),
+        (("--system", "cat", "--profile", "paper"), "No profile 'paper'"),
+        (("--system", "cat", "--dialect", "spec"), "No dialect 'spec'"),
     ],
 )
 def test_what_cannot_be_rated(city: Path, tmp_path: Path, words: tuple[str, ...], said: str) -> None:

@@ -161,3 +161,27 @@ def test_causes_in_json_and_on_the_page(tmp_path: Path) -> None:
 )
 def test_causes_in_words(cause: str, words: str) -> None:
     assert cause_in_words(cause, "spec") == words
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("profile", [SPEC, THESIS2003], ids=lambda one: one.name)
+def test_answers_that_come_twice_are_no_other_reading(profile: Profile, tmp_path: Path) -> None:
+    """Every line twice: what is extra by any reading is no rule's, however many right balances rule 17 has."""
+    requests = [balance(143 + 2 * i, 1, i) for i in range(8)]
+    events = [*crowd(151, 60, 10), report(120, 1, 10), report(150, 1, 11), *requests]
+    run = right_run(City(tuple(events)), tmp_path, profile)
+    run.rewrite([*run.lines(), *run.lines()])
+    verdict = _judge(run, profile)
+    assert {t: causes.counts for t, causes in verdict.causes.items()} == {
+        0: {"none": verdict.tallies[0].counts["extra"]},
+        2: {"none": len(requests)},
+    }
+
+
+@pytest.mark.thorough
+def test_of_answers_by_another_reading_that_come_twice_one_is_explained(tmp_path: Path) -> None:
+    events = [*crowd(50, 60, 10, speed=39), *crowd(51, 60, 10, speed=40, first=3000), report(120, 1, 10)]
+    run = right_run(City(tuple(events)), tmp_path, with_rules(SPEC, WALMART, ["2"]))
+    notice = next(line for line in run.lines() if line.startswith("0,1,"))
+    run.rewrite([*run.lines(), notice])
+    assert _judge(run, SPEC).causes[0].counts == {"2": 1, "none": 1}

@@ -218,6 +218,8 @@ def test_walmart_accepts_only_the_balance_at_the_request(
     run.rewrite([line.replace("170.500,170,7,2", f"170.500,{result_time},7,{bal}") for line in run.lines()])
     for judging, accepted in ((SPEC, spec), (WALMART, walmart)):
         assert (_judge(run, profile=judging).tallies[2].counts["right"] == 1) == accepted
+    said = [example.rule for example in _judge(run, profile=WALMART).tallies[2].examples]
+    assert said == ([] if walmart else ["rule 17: right is 2 with ResultTime 170 alone (profile walmart)"])
 
 
 @pytest.mark.parametrize(("profile", "emit", "late"), [(SPEC, 170, 0), (WALMART, 165, 0), (WALMART, 165.001, 1)])

@@ -24,15 +24,16 @@ def rate(
     ),
     start: float = typer.Option(1.0, help="The first L to try."),
     highest: float = typer.Option(512.0, help="The largest L to try."),
-    profile: str = typer.Option("spec", help="The semantics: spec or walmart."),
+    profile: str = typer.Option("spec", help="The semantics: spec, walmart or thesis2003."),
     dialect: str = typer.Option("paper", help="The layout of the output; an unknown name prints the list."),
     system: str | None = typer.Option(
         None,
         help="Rate another system: a command that reads the driver's lines on its standard input and writes its "
-        "answers to {output}, or a folder with such a command in a file 'command'; {start} is a file with the "
-        "driver's start, from which Emit counts, {vids_apart} and {xways_apart} how far the ids of two replicas are "
-        "apart, {tolls} a folder with tolls.csv and tolls.parquet, {ready} a file that the system makes when it has "
-        "started, which the driver then waits for (docs/linear-road/judge.md).",
+        "answers to the file {output}, or without that to its standard output; or a folder with such a command in a "
+        "file 'command'; {start} is a file with the driver's start, from which Emit counts, {vids_apart} and "
+        "{xways_apart} how far the ids of two replicas are apart, {tolls} a folder with tolls.csv and tolls.parquet, "
+        "{ready} a file that the system makes when it has started, which the driver then waits for "
+        "(docs/linear-road/judge.md).",
     ),
     through: str | None = typer.Option(
         None,
@@ -49,11 +50,15 @@ def rate(
     """
     from arterial.errors import ArterialError
     from arterial.linearroad.data.dataset import open_data
+    from arterial.linearroad.formats.dialects import dialect as dialect_of
     from arterial.linearroad.rate.page import write_page
     from arterial.linearroad.rate.rate import rate as find_rating
     from arterial.linearroad.rate.systems import command_of
     from arterial.linearroad.rate.trial import Plan
+    from arterial.linearroad.semantics.profiles import profile as profile_of
 
+    profile_of(profile)
+    dialect_of(dialect)
     if mode not in ("window", "official"):
         raise ArterialError(f"--mode must be window or official, got {mode!r}")
     opened = open_data(data)

@@ -106,6 +106,11 @@ def run(
     from arterial.linearroad.application.run import LinearRoadRun, RunOptions, clear, finished
 
     factor = parse_speed(speed)
+    if network is not None:
+        constants = {"--basetoll": basetoll, "--basecredit": basecredit, "--ftmin": ftmin, "--keep": keep}
+        _refuse_unused(
+            [*(["--profile"] if profile != "spec" else []), *(n for n, v in constants.items() if v is not None)]
+        )
     if force:
         clear(out)
     options = RunOptions(
@@ -185,6 +190,16 @@ def _say(figures: dict[str, Any], out: Path, *, shed: bool) -> None:
     if figures["rejected"]:
         typer.echo(f"  {set_aside(sum(figures['rejected'].values()), out / REJECTS_FILE)}")
     typer.echo(f"answers: {out}/output*.csv")
+
+
+def _refuse_unused(options: list[str]) -> None:
+    """Options that change our network have no effect on another."""
+    from arterial.errors import ArterialError
+
+    if options:
+        raise ArterialError(
+            f"--network: a network of your own answers by its own rules: leave out {', '.join(options)}"
+        )
 
 
 def _maker(place: str | None) -> MakeNetwork | None:

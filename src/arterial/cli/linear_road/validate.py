@@ -119,7 +119,8 @@ def _print(verdict: Verdict, report: Path | None) -> None:
     console = Console(width=WIDTH, highlight=False, soft_wrap=False)
     console.print(_table(verdict))
     for t, causes in verdict.causes.items():
-        console.print(f"Why {causes.differences:,} {TITLE_OF_TYPE[t]}s differ:", markup=False)
+        what = f"{TITLE_OF_TYPE[t]}s differ" if causes.differences != 1 else f"{TITLE_OF_TYPE[t]} differs"
+        console.print(f"Why {causes.differences:,} {what}:", markup=False)
         for cause, count in causes.counts.items():
             console.print(f"  {count:>12,}  {cause_in_words(cause, verdict.profile)}", markup=False)
     for t, tally in verdict.tallies.items():

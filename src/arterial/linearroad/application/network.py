@@ -28,7 +28,6 @@ from arterial.linearroad.application.kernels.accounts import BalanceAt
 from arterial.linearroad.application.rules import rules_of
 from arterial.linearroad.formats.answers import TABLE_OF_TYPE
 from arterial.linearroad.formats.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
-from arterial.linearroad.semantics.city import RESPONSE_LIMIT
 from arterial.linearroad.semantics.profiles import Profile
 from arterial.network.duration import Duration
 from arterial.network.network import NetworkValue
@@ -36,9 +35,6 @@ from arterial.network.network import NetworkValue
 KEPT_REPORTS, KEPT_NOTICES, KEPT_ALERTS = "kept_reports", "kept_notices", "kept_alerts"
 """The connection points, where they are wanted."""
 PLACE = ("xway", "seg")
-LIMITS = {TABLE_OF_TYPE[kind]: limit for kind, limit in RESPONSE_LIMIT.items()}
-"""The longest permitted response of each output, in seconds."""
-
 WEIGHTS = {"notices": 3.0, "alerts": 3.0, "balances": 2.0, "expenditures": 1.0, "travels": 1.0}
 """A driver acts on notices and alerts at once, accounts must be right; requests about the past can be asked again."""
 
@@ -79,9 +75,10 @@ def linear_road_network(
     return net.value
 
 
-def quality_of(output: str) -> QoS:
-    """What is asked of an output: its answers come within the benchmark's limit, and are worthless at twice that."""
-    return QoS(Delay(LIMITS[output], 2 * LIMITS[output]), SHARES.get(output, ()), weight=WEIGHTS[output])
+def quality_of(output: str, profile: Profile) -> QoS:
+    """What is asked of an output: its answers come within the profile's limit, and are worthless at twice that."""
+    limit = next(limit for kind, limit in profile.response_limit.items() if TABLE_OF_TYPE[kind] == output)
+    return QoS(Delay(limit, 2 * limit), SHARES.get(output, ()), weight=WEIGHTS[output])
 
 
 def _keep(stream: StreamHandle, name: str, keep: Duration | None, storage_key: Sequence[str]) -> None:
@@ -97,8 +94,8 @@ def _roads_and_accounts(
     _keep(roads, KEPT_REPORTS, keep, PLACE)
     tolls = _spec_tolls(roads, profile) if profile.chain_gap is not None else _lasting_tolls(roads, profile)
     notices, alerts, charges = (tolls.port_named(port) for port in ("notices", "alerts", "charges"))
-    notices.output("notices", qos=quality_of("notices"))
-    alerts.output("alerts", qos=quality_of("alerts"))
+    notices.output("notices", qos=quality_of("notices", profile))
+    alerts.output("alerts", qos=quality_of("alerts", profile))
     _keep(notices, KEPT_NOTICES, keep, ("vid",))
     _keep(alerts, KEPT_ALERTS, keep, PLACE)
     accounts: dict[str, StreamHandle] = {
@@ -107,7 +104,9 @@ def _roads_and_accounts(
     }
     if moment == "last_notice":
         accounts["notices"] = notices.group_by("vid")
-    reports.network.box(Accounts("accounts", moment), **accounts).output("balances", qos=quality_of("balances"))
+    reports.network.box(Accounts("accounts", moment), **accounts).output(
+        "balances", qos=quality_of("balances", profile)
+    )
 
 
 def _spec_tolls(roads: StreamHandle, profile: Profile) -> StreamHandle:
@@ -135,7 +134,7 @@ def _whole_city(
     box = ThesisCity("tolls_and_accounts", profile.name, rules_of(profile), moment)
     city = reports.network.box(box, reports=reports, requests=asked)
     for port in box.outputs:
-        city.port_named(port).output(port, qos=quality_of(port))
+        city.port_named(port).output(port, qos=quality_of(port, profile))
     _keep(city.port_named(NOTICES), KEPT_NOTICES, keep, ("vid",))
     _keep(city.port_named(ALERTS), KEPT_ALERTS, keep, PLACE)
 
@@ -149,11 +148,11 @@ def _past_expenditures(requests: StreamHandle, profile: Profile, history: Histor
         history.vids_apart,
         history.xways_apart,
     )
-    asked.box(expenditure).output("expenditures", qos=quality_of("expenditures"))
+    asked.box(expenditure).output("expenditures", qos=quality_of("expenditures", profile))
 
 
 def _travel_times(requests: StreamHandle, profile: Profile, history: History) -> None:
     asked = requests.filter("travel_requests", f"type = {TRAVEL_TIME_REQUEST}")
     segments = None if history.segments is None else str(history.segments)
     travel = TravelTime("travel_time", segments, history.xways_apart, profile.name, rules_of(profile))
-    asked.box(travel).output("travels", qos=quality_of("travels"))
+    asked.box(travel).output("travels", qos=quality_of("travels", profile))

@@ -137,14 +137,19 @@ class StreamTarget:
 
     def deliver(self, second: int, lines: memoryview) -> None:
         """Write and flush, so that the second is there when it is due."""
-        self.stream.write(lines)
-        self.stream.flush()
+        try:
+            self.stream.write(lines)
+            self.stream.flush()
+        except OSError as fault:
+            raise RunError(f"the receiver went away in second {second}: {fault.strerror}") from fault
 
     def close(self) -> None:
         """Say that this is the end; the stream itself belongs to whoever opened it."""
-        if self.end is not None:
-            self.stream.write(f"{self.end}\n".encode())
-        self.stream.flush()
+        # A receiver that has all that it wants does not wait for it.
+        with suppress(OSError):
+            if self.end is not None:
+                self.stream.write(f"{self.end}\n".encode())
+            self.stream.flush()
 
 
 class TcpTarget:
@@ -207,6 +212,8 @@ def target_of(place: str, announce: Callable[[str], None], end: str | None = MAR
         if not host or not port.isdigit():
             raise ArterialError(f"--to {place}: expected tcp://HOST:PORT, such as tcp://127.0.0.1:5000")
         return TcpTarget(host, int(port), announce, end)
+    if "://" in place:
+        raise ArterialError(f"--to {place}: expected -, tcp://HOST:PORT, kafka://HOST:PORT/TOPIC or a folder")
     return FolderTarget(Path(place))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from matplotlib.figure import Figure
 
 from arterial.linearroad.formats.answers import TABLE_OF_TYPE
 from arterial.linearroad.rate.reasons import reasons
-from arterial.linearroad.semantics.city import RESPONSE_LIMIT
+from arterial.linearroad.semantics.profiles import profile as profile_of
 from arterial.report.page import Page, Tile
 
 # As their authors published them; tuples per expressway differ between data sets.
@@ -59,13 +60,16 @@ def write_page(told: dict[str, Any], path: Path) -> None:
         ],
         [_row(trial) for trial in trials],
     )
-    failed = [(trial, why) for trial in trials if (why := reasons(trial))]
+    failed = [(trial, why) for trial in trials if not trial["passed"] and (why := reasons(trial))]
     if failed:
         page.section("Why trials failed")
         page.table(
             ["L", "why"], [[f"{trial['expressways']:g}", "; ".join(map(str.strip, why))] for trial, why in failed]
         )
-    page.plot(_responses(trials), "Worst response of each query by L; the dashed lines are the limits of the paper.")
+    limits = profile_of(settings["profile"]).response_limit
+    page.plot(
+        responses_by_l(trials, limits), "Worst response of each query by L; the dashed lines are the profile's limits."
+    )
     page.section(
         "Published ratings",
         "For comparison, as their authors published them. Data sets differ in tuples per expressway, and most of these "
@@ -95,7 +99,8 @@ def _row(trial: dict[str, Any]) -> list[Any]:
     return [f"{trial['expressways']:g}", verdict, trial["made_of"], rate, *times, f"{trial.get('cores', 0):.1f}"]
 
 
-def _responses(trials: list[dict[str, Any]]) -> Figure:
+def responses_by_l(trials: list[dict[str, Any]], limits: Mapping[int, int]) -> Figure:
+    """The worst response of each type in the trials, beside the limits of the types."""
     figure = Figure(figsize=(8, 4))
     axes = figure.subplots()
     for answer_type, name in TABLE_OF_TYPE.items():
@@ -106,7 +111,7 @@ def _responses(trials: list[dict[str, Any]]) -> Figure:
         ]
         if points:
             (line,) = axes.plot(*zip(*points, strict=True), marker="o", label=name)
-            axes.axhline(RESPONSE_LIMIT[answer_type], color=line.get_color(), linestyle="--", linewidth=0.7)
+            axes.axhline(limits[answer_type], color=line.get_color(), linestyle="--", linewidth=0.7)
     axes.set_xlabel("expressways (L)")
     axes.set_ylabel("worst response (s)")
     axes.set_yscale("log")

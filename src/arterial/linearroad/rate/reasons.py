@@ -12,14 +12,16 @@ _KINDS = ("missing", "extra", "wrong", "late")
 def reasons(outcome: dict[str, Any]) -> list[str]:
     """What the trial failed by: counts by type with the first examples, lines that are no answers, or a breakdown.
 
+    Of a trial that passed only that the system had to be stopped, if so.
+
     >>> reasons({"passed": False, "broke_down": "exit code 1"})
     ['broke down: exit code 1']
     """
+    found = [outcome["stopped"]] if "stopped" in outcome else []
     if outcome["passed"]:
-        return []
+        return found
     if "broke_down" in outcome:
         return [f"broke down: {outcome['broke_down']}"]
-    found = []
     verdict = outcome.get("verdict", {})
     for judged in verdict.get("types", {}).values():
         counts = [f"{judged[kind]:,} {kind}" for kind in _KINDS if judged[kind]]

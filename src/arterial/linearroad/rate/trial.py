@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import uuid
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.data.event_files import PARQUET_FOLDER
 from arterial.linearroad.data.replicate import Replication
 from arterial.linearroad.formats.answers import TABLE_OF_TYPE
+from arterial.linearroad.formats.dialects import FLAT_FILE
 from arterial.linearroad.formats.events import POSITION_REPORT
 from arterial.linearroad.rate.meter import Meter
 from arterial.linearroad.rate.systems import TOLLS_FOLDER, their_command, write_tolls
@@ -30,6 +34,10 @@ PARTITIONS = 4
 """Of the topic of a trial."""
 PIPE_SECONDS = 0.05
 """A line may lie in the pipe for so long before a system reads it."""
+PATIENCE_SECONDS = 60.0
+"""A system may go on for as long as the data lasts, and so much more, after the driver's last line."""
+GRACE_SECONDS = 10.0
+"""Between asking a system to end and ending it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class Plan:
     profile: str = "spec"
     dialect: str = "paper"
     system: str | None = None
-    """A command that reads the driver's feed and writes the output file; None is Arterial itself."""
+    """A command that reads the driver's feed and writes the answers; None is Arterial itself."""
     name: str = "arterial"
     """What the system is called in the rating."""
     through: str | None = None
@@ -148,7 +156,8 @@ def _their_run(
 
     Emit is counted by the driver's clock: a system reads its start from the file `{start}`. One that does not ask for
     it counts from its first line, and may be early by as much as that line was late. One that asks for `{ready}` makes
-    that file when it has started, and the driver starts then.
+    that file when it has started, and the driver starts then. One that is not told `{output}` answers on its standard
+    output.
     """
     assert plan.system is not None
     answers = folder / "answers"
@@ -159,30 +168,78 @@ def _their_run(
         write_tolls(plan.tolls, tolls)
     apart = Replication.of(open_data(data), replicas)
     topic = "-" if plan.through is None else topic_of(plan.through, folder.name)
-    command = their_command(plan.system, answers / "output.csv", start, apart, tolls, ready, topic)
+    output = answers / FLAT_FILE
+    command = their_command(plan.system, output, start, apart, tolls, ready, topic)
     feed = [*_us(), "drive", "--data", str(data), "--replicate", str(replicas), *window]
     feed += ["--to", "-", "--no-end-marker"] if plan.through is None else ["--to", made(topic)]
     feed += ["--start-file", str(start), "--record", str(record)]
     waits = "{ready}" in plan.system
     feed += ["--start-on", str(ready)] if waits else []
-    with (folder / "run.log").open("w") as log:
-        driver = subprocess.Popen(feed, stdout=subprocess.PIPE, stderr=log)
-        theirs = subprocess.Popen(shlex.split(command), stdin=driver.stdout, stdout=log, stderr=log)
-        assert driver.stdout
-        driver.stdout.close()
-        meter = Meter(theirs.pid)
-        code = theirs.wait()
-        if waits and not ready.exists():
-            # It ended before it was ready, for which the driver would wait.
+    patience = plan.until - plan.begin + PATIENCE_SECONDS
+    stopped = False
+    with (
+        (folder / "run.log").open("w") as log,
+        nullcontext(log) if "{output}" in plan.system else output.open("w") as said,
+        subprocess.Popen(feed, stdout=subprocess.PIPE, stderr=log) as driver,
+    ):
+        try:
+            # A group of its own, so that what it starts ends with it.
+            theirs = subprocess.Popen(
+                shlex.split(command), stdin=driver.stdout, stdout=said, stderr=log, process_group=0
+            )
+            assert driver.stdout
+            driver.stdout.close()
+            meter = Meter(theirs.pid)
+            try:
+                stopped = not ends_after(theirs, driver, patience)
+            finally:
+                usage = meter.stop()
+                end_group(theirs)
+            code = theirs.returncode
+            if (code and not stopped) or (waits and not ready.exists()):
+                # Nobody takes what the driver has; or it would wait for a system that ended before it was ready.
+                driver.terminate()
+        except BaseException:
             driver.terminate()
-        driver.wait()
-        usage = meter.stop()
-    if code:
+            raise
+    if code and not stopped:
         raise RunError(
             f"the system ended with exit code {code}: {command}; {folder / 'run.log'} ends with:\n{_tail(folder)}"
         )
+    if not start.exists():
+        raise RunError(f"the driver did not begin; {folder / 'run.log'} ends with:\n{_tail(folder)}")
+    if not any(answers.iterdir()):
+        raise RunError(
+            f"the system wrote no answers: expected them in {output}, which stands for {{output}} in its command; "
+            f"{folder / 'run.log'} ends with:\n{_tail(folder)}"
+        )
     early = 0.0 if "{start}" in plan.system else first_delay(record) + PIPE_SECONDS
-    return {"cores": round(usage.cores, 2), "memory": usage.memory, "early": round(early, 3)}
+    used: dict[str, Any] = {"cores": round(usage.cores, 2), "memory": usage.memory, "early": round(early, 3)}
+    if stopped:
+        used["stopped"] = f"the system was stopped: it had not ended {patience:g} s after the driver's last line"
+    return used
+
+
+def ends_after(theirs: subprocess.Popen[bytes], driver: subprocess.Popen[bytes], patience: float) -> bool:
+    """Wait for a system to end by itself; whether it did so within `patience` seconds of the driver's end."""
+    while theirs.poll() is None and driver.poll() is None:
+        with suppress(subprocess.TimeoutExpired):
+            theirs.wait(0.2)
+    with suppress(subprocess.TimeoutExpired):
+        theirs.wait(patience)
+    return theirs.poll() is not None
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process that goes on, and all that it started; what does not end when asked to is ended."""
+    if process.poll() is not None:
+        return
+    for by, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, None)):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, by)
+        if process.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(seconds)
 
 
 def topic_of(through: str, trial: str) -> str:

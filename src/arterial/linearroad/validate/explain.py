@@ -61,6 +61,8 @@ def explain_wrong(answer_type: int, expected: Row, got: Row, profile: Profile, *
     elif answer_type == ACCIDENT_ALERT and not early:
         only = ", and only the nearest is right" if profile.alert_accepted == "nearest" else ""
         reasons.append(f"rules 13, 14: {_segment(expected)}; {_accidents(expected)}{only}")
+    elif answer_type == BALANCE and not early and profile.balance_accepted == "at_request":
+        reasons.append(f"rule 17: right is {expected['balance']} with ResultTime {expected['result_time']} alone")
     elif answer_type == BALANCE and not early:
         reasons.append(f"rule 17: right are {expected['right']}")
     elif answer_type == EXPENDITURE and not early:

@@ -41,10 +41,11 @@ class Judged:
 
     tally: Tally
     key: list[str]
-    # The answers that were judged, with their place as `row`; which of them are wrong or extra; which came too early
-    # and are right otherwise.
+    # The answers that were judged, with their place as `row`; which of them are wrong or extra; which are extra; which
+    # came too early and are right otherwise.
     got: pl.DataFrame
     differs: Flags
+    extra: Flags
     early: Flags
     missing: pl.DataFrame
 
@@ -133,7 +134,7 @@ def _judge(
             *_late_examples(judged.filter(pl.Series(late)), limit),
         ]
     )
-    return Judged(tally, key, judged, differs, only_early, missing)
+    return Judged(tally, key, judged, differs, unpaired, only_early, missing)
 
 
 def _missing_examples(answer_type: int, missing: pl.DataFrame, profile: Profile) -> list[Example]:

@@ -140,8 +140,9 @@ class _Train:
         """The requests of a second, after its reports."""
         self.balances.append(self._balances(second, requests.vid[requests.time == second].astype(np.int64)))
         spending = expenses.time == second
-        rows = self.today.find(_today_keys(expenses.vid[spending], self._indices(expenses.xway[spending])))
-        self.spent.append(np.where(rows >= 0, self.today.columns["spent"][rows], 0))
+        accounts = self.accounts.find(expenses.vid[spending].astype(np.int64))
+        rows = self.today.find(_today_keys(np.maximum(accounts, 0), self._indices(expenses.xway[spending])))
+        self.spent.append(np.where((accounts >= 0) & (rows >= 0), self.today.columns["spent"][rows], 0))
 
     def answers(self, requests: Requests, expenses: ExpenditureRequests) -> ThesisAnswers:
         """Save the state; all answers of the train."""
@@ -205,8 +206,9 @@ class _Train:
             rows = np.concatenate([rows, np.array(near, np.int64)])
             amounts = np.concatenate([amounts, np.full(len(near), -self.profile.exit_credit)])
         rows, amounts = rows[amounts != 0], amounts[amounts != 0]
-        vids, todays = reports.vid[rows], _today_keys(reports.vid[rows], followed.cell[rows] // (2 * SEGMENTS))
+        vids, xways = reports.vid[rows], followed.cell[rows] // (2 * SEGMENTS)
         rows = self.accounts.insert(vids)
+        todays = _today_keys(rows, xways)
         np.add.at(self.accounts.columns["balance"], rows, amounts)
         self.accounts.columns["charged"][rows] = second + 1
         rows = self.today.insert(todays)
@@ -283,8 +285,9 @@ class _Train:
         return np.array([known.get(number, len(known)) for number in xway.tolist()], np.int64)
 
 
-def _today_keys(vid: Array, index: Array) -> Array:
-    return column(vid.astype(np.int64) << XWAY_BITS | index, np.int64)
+def _today_keys(account: Array, index: Array) -> Array:
+    """By the row of the account, which stays: a vehicle's own number may leave no room for that of an expressway."""
+    return column(account << XWAY_BITS | index, np.int64)
 
 
 EMPTY = np.empty(0, np.int64)

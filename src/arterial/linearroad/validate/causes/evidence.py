@@ -58,6 +58,7 @@ class Search:
         self._of_missing = np.zeros(judged.missing.height, np.int64)
         self._got = judged.got.rename({n: f"{n}_got" for n in judged.got.columns if n not in (*judged.key, "row")})
         self._missing = judged.missing.select(*judged.key, place=pl.int_range(judged.missing.height))
+        self._rooms = _rooms(judged)
 
     def try_on(self, number: int, changes: pl.DataFrame, right: Right) -> None:
         """See what the alternative of this number explains: `changes` has the expected columns and `gone`."""
@@ -69,16 +70,36 @@ class Search:
         gone = changes.filter(pl.col("gone"))
         pairs = news.join(self._got, on=key)
         fitting = pairs.filter(right(pairs)) if pairs.height else pairs
-        self._of_got[fitting["row"].unique().to_numpy()] |= 1 << number
+        differs = pl.Series(self.judged.differs[fitting["row"].to_numpy()], dtype=pl.Boolean)
+        telling = self._within_room(fitting.filter(differs), news)
+        self._of_got[telling["row"].to_numpy()] |= 1 << number
+        came = telling["change"].n_unique()
         # What is right either way says nothing.
-        telling = self.judged.differs[fitting["row"].to_numpy()]
-        either_way = fitting.filter(pl.Series(~telling, dtype=pl.Boolean))["change"].n_unique()
-        came = fitting.filter(pl.Series(telling, dtype=pl.Boolean))["change"].n_unique()
+        alike = fitting.filter(~differs).select("change").unique()
+        either_way = alike.join(telling, on="change", how="anti").height
         absent = gone.join(self._got, on=key, how="anti")
         explained = self._missing.join(gone.select(key).unique(), on=key)["place"].to_numpy()
         self._of_missing[explained] |= 1 << number
         self._evidence.changes[number] = changes.height - either_way
         self._evidence.came[number] = came + absent.height
+
+    def _within_room(self, fitting: pl.DataFrame, news: pl.DataFrame) -> pl.DataFrame:
+        """Of the differences that fit, as many as the alternative has answers of their key besides the right ones.
+
+        What comes more often than it was asked for is extra by any reading.
+        """
+        key = self.judged.key
+        room = pl.max_horizontal("expected", "news") - pl.col("right")
+        news_by_key = news.group_by(key).agg(pl.len().cast(pl.Int64).alias("news"))
+        counted = (
+            fitting.select("row", *key)
+            .unique("row")
+            .sort("row")
+            .join(self._rooms, on=key)
+            .join(news_by_key, on=key)
+            .filter(pl.int_range(pl.len()).over(key) < room)
+        )
+        return fitting.join(counted.select("row"), on="row", how="semi")
 
     @property
     def evidence(self) -> Evidence:
@@ -87,3 +108,15 @@ class Search:
         sets, counts = np.unique(found, return_counts=True)
         self._evidence.sets = dict(zip(sets.tolist(), counts.tolist(), strict=True))
         return self._evidence
+
+
+def _rooms(judged: Judged) -> pl.DataFrame:
+    """By key of the answers that came: how many are expected, and how many of those that came are right."""
+    came = judged.got.select(
+        *judged.key,
+        expected=pl.Series(~judged.extra, dtype=pl.Int64),
+        right=pl.Series(~judged.differs, dtype=pl.Int64),
+    )
+    missing = judged.missing.select(*judged.key, expected=pl.lit(1, pl.Int64), right=pl.lit(0, pl.Int64))
+    counted = pl.concat([came, missing]).group_by(judged.key).agg(pl.col("expected", "right").sum())
+    return counted.join(came.select(judged.key).unique(), on=judged.key, how="semi")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,24 @@ from arterial.linearroad.validate.expected.journeys import Means
 
 TOLLS = ("vid", "day", "xway", "tolls")
 SEGMENTS = ("day", "minute", "xway", "dir", "seg", "lav", "cnt", "toll")
-_OTHER_NAMES = {"min": "minute", "tod": "minute", "toll": "tolls", "count": "cnt", "carid": "vid"}
+# Usual names of columns, in lower case; "toll" is that of a TollHistory, of a SegmentHistory nothing needs it.
+_OTHER_NAMES = {
+    "carid": "vid",
+    "vehicle": "vid",
+    "expressway": "xway",
+    "toll": "tolls",
+    "min": "minute",
+    "tod": "minute",
+    "direction": "dir",
+    "segment": "seg",
+    "count": "cnt",
+}
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 _NEEDED_OF_SEGMENTS = SEGMENTS[:-1]
+
+
+class _MisfitError(Exception):
+    """Columns that are not those of the table."""
 
 
 def history_files(path: Path, name: str) -> list[Path]:
@@ -30,7 +46,7 @@ def history_files(path: Path, name: str) -> list[Path]:
     for inside in (path / f"{name}.parquet", path / f"{name}.csv"):
         if inside.exists():
             return history_files(inside, name)
-    found = sorted(f for f in path.iterdir() if f.is_file() and f.suffix in (".parquet", ".csv", ".dat", ".txt"))
+    found = sorted(f for f in path.iterdir() if f.is_file() and f.name[0] not in "._" and f.suffix != ".json")
     if not found:
         raise DataError(
             f"{path}: no {name} in it: expected {name}.parquet, {name}.csv or files of rows. A folder with a look-up "
@@ -50,24 +66,40 @@ def is_parquet(file: Path) -> bool:
 
 def matching_tolls(file: Path, requests: pl.DataFrame) -> pl.DataFrame:
     """The rows of TollHistory that are asked for, beside the requests' columns, with their `order` in the file."""
+    keys = ["vid", "day", "xway"]
+    try:
+        pieces = [
+            rows.with_row_index("order", offset=offset)
+            .join(requests.lazy(), on=keys)
+            .with_columns(pl.col("order").cast(pl.Int64))
+            .collect(engine="streaming")
+            for offset, rows in _toll_rows(file)
+        ]
+        return pl.concat(pieces)
+    except (_MisfitError, pl.exceptions.PolarsError, pa.ArrowInvalid, OSError) as fault:
+        raise DataError(f"{file}: not a TollHistory ({', '.join(TOLLS)}): {_first_line(fault)}") from fault
+
+
+def _toll_rows(file: Path) -> Iterator[tuple[int, pl.LazyFrame]]:
+    """The rows of a TollHistory, with how many stand before: in one piece, or as they are unpacked."""
     if is_parquet(file):
         rows = pl.scan_parquet(file)
-        rows = rows.select(pl.col(TOLLS).cast(pl.Int64))
+        there = _columns(rows.collect_schema().names(), TOLLS)
+        yield 0, rows.select(pl.col(there[name]).cast(pl.Int64).alias(name) for name in TOLLS)
+    elif file.suffix in _COMPRESSED:
+        before = 0
+        yield before, pl.LazyFrame(schema=dict.fromkeys(TOLLS, pl.Int64))
+        for piece in _csv_rows(file, TOLLS, TOLLS):
+            yield before, pl.DataFrame(piece).lazy()
+            before += piece.num_rows
     else:
-        header = _header(file)
-        names = header or list(TOLLS)
-        rows = pl.scan_csv(
-            file, has_header=header is not None, new_columns=names, schema_overrides=dict.fromkeys(names, pl.Int64)
-        ).select(TOLLS)
-    try:
-        return (
-            rows.with_row_index("order")
-            .join(requests.lazy(), on=["vid", "day", "xway"])
-            .collect(engine="streaming")
-            .with_columns(pl.col("order").cast(pl.Int64))
+        names, has_header = _csv_columns(file, TOLLS, TOLLS)
+        yield (
+            0,
+            pl.scan_csv(
+                file, has_header=has_header, new_columns=names, schema_overrides=dict.fromkeys(TOLLS, pl.Int64)
+            ).select(TOLLS),
         )
-    except (pl.exceptions.PolarsError, OSError) as fault:
-        raise DataError(f"{file}: not a TollHistory ({', '.join(TOLLS)}): {_first_line(fault)}") from fault
 
 
 def with_tolls(requests: pl.DataFrame, rows: pl.DataFrame, profile: Profile) -> pl.DataFrame:
@@ -84,26 +116,30 @@ def means_by_xway(files: list[Path], xways: set[int]) -> dict[int, Means]:
     means: dict[int, Means] = {}
     for file in files:
         try:
-            for rows in _parquet_rows(file, xways) if is_parquet(file) else _csv_rows(file):
+            for rows in (
+                _parquet_rows(file, xways) if is_parquet(file) else _csv_rows(file, SEGMENTS, _NEEDED_OF_SEGMENTS)
+            ):
                 here = rows["xway"].unique().to_pylist()
                 for xway in xways.intersection(here):
                     chosen = rows if len(here) == 1 else rows.filter(pa.compute.equal(rows["xway"], xway))
                     means.setdefault(xway, Means()).add(chosen)
-        except (pa.ArrowInvalid, pa.ArrowKeyError, KeyError, OSError) as fault:
+        except (_MisfitError, pa.ArrowInvalid, pa.ArrowKeyError, KeyError, OSError) as fault:
             raise DataError(f"{file}: not a SegmentHistory ({', '.join(SEGMENTS)}): {_first_line(fault)}") from fault
     return means
 
 
 def _parquet_rows(file: Path, xways: set[int]) -> Iterator[pa.RecordBatch]:
     with pq.ParquetFile(file, memory_map=True) as opened:
-        place = opened.schema_arrow.get_field_index("xway")
+        there = _columns(opened.schema_arrow.names, _NEEDED_OF_SEGMENTS)
+        place = opened.schema_arrow.get_field_index(there["xway"])
         groups = [
             group
             for group in range(opened.num_row_groups)
             if _may_hold(opened.metadata.row_group(group).column(place).statistics, xways)
         ]
         if groups:
-            yield from opened.iter_batches(1 << 20, row_groups=groups, columns=list(_NEEDED_OF_SEGMENTS))
+            for rows in opened.iter_batches(1 << 20, row_groups=groups, columns=list(there.values())):
+                yield pa.RecordBatch.from_arrays([rows[there[name]] for name in there], names=list(there))
 
 
 def _may_hold(statistics: Any, xways: set[int]) -> bool:
@@ -112,25 +148,36 @@ def _may_hold(statistics: Any, xways: set[int]) -> bool:
     return any(statistics.min <= xway <= statistics.max for xway in xways)
 
 
-def _csv_rows(file: Path) -> Iterator[pa.RecordBatch]:
-    header = _header(file)
-    names = header or list(SEGMENTS)
+def _csv_rows(file: Path, order: Sequence[str], needed: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    names, has_header = _csv_columns(file, order, needed)
     yield from pa_csv.open_csv(
         file,
-        read_options=pa_csv.ReadOptions(column_names=names, skip_rows=0 if header is None else 1, block_size=16 << 20),
+        read_options=pa_csv.ReadOptions(column_names=names, skip_rows=int(has_header), block_size=16 << 20),
         convert_options=pa_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.int64()), include_columns=list(_NEEDED_OF_SEGMENTS)
+            column_types=dict.fromkeys(needed, pa.int64()), include_columns=list(needed)
         ),
     )
 
 
-def _header(file: Path) -> list[str] | None:
-    """The names in the first line, if they are names."""
-    with file.open(encoding="utf-8", errors="replace") as opened:
-        fields = [field.strip().lower() for field in opened.readline(4096).split(",")]
+def _csv_columns(file: Path, order: Sequence[str], needed: Sequence[str]) -> tuple[list[str], bool]:
+    """Our names of a file's columns, and whether it has a header; without one they stand in `order`."""
+    with pa.input_stream(file, compression="detect") as opened:
+        first = opened.read(4096).decode("utf-8-sig", "replace").partition("\n")[0]
+    fields = [field.strip().strip('"') for field in first.split(",")]
     if any(field.lstrip("-").isdigit() for field in fields):
-        return None
-    return [_OTHER_NAMES.get(field, field) for field in fields]
+        if len(fields) != len(order):
+            raise _MisfitError(f"expected {len(order)} fields a line or a header, found {len(fields)}")
+        return list(order), False
+    ours = {there: name for name, there in _columns(fields, needed).items()}
+    return [ours.get(field, f"column {place}") for place, field in enumerate(fields)], True
+
+
+def _columns(found: Sequence[str], needed: Sequence[str]) -> dict[str, str]:
+    """What each needed column is called among the names that were found."""
+    known = {_OTHER_NAMES.get(name.lower(), name.lower()): name for name in found}
+    if missing := [name for name in needed if name not in known]:
+        raise _MisfitError(f"{', '.join(missing)} not found. There are: {', '.join(found)}"[:500])
+    return {name: known[name] for name in needed}
 
 
 def _first_line(fault: BaseException) -> str:
