@@ -228,6 +228,27 @@ def test_a_point_that_a_replacement_drops_ends_the_answer(tmp_path: Path) -> Non
     run.wait(60)
 
 
+def test_a_point_that_comes_back_begins_again_and_hides_no_gap(tmp_path: Path) -> None:
+    run, source = running(tmp_path / "c", first=10)
+    wait_for(run, 10)
+    pieces = iter(attach(tmp_path / "c", "kept", follow=True))
+    assert next(pieces).through == 29
+    without = Network("city")
+    stream = without.source("reports", {"time": int, "vid": int, "seg": "int16", "speed": int})
+    stream.filter("slow", "speed < 30").output("alerts")
+    run.replace(without.value)
+    source.may = 12
+    wait_for(run, 12)
+    run.replace(city().value)
+    source.may = 15
+    wait_for(run, 15)
+    with pytest.raises(RunError, match=r"table was begun anew.*its network has the connection point again"):
+        next(pieces)
+    assert all_of(attach(tmp_path / "c", "kept", up_to=44)).equals(reports().filter(pl.col("time").is_between(36, 44)))
+    source.all.set()
+    run.wait(60)
+
+
 def test_another_version_may_keep_tuples_for_another_time(tmp_path: Path) -> None:
     run, source = running(tmp_path / "c", first=20)
     wait_for(run, 20)

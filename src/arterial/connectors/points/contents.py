@@ -139,15 +139,18 @@ def begin_point(folder: Path, name: str, stream: Stream, storage_key: Sequence[s
     return point
 
 
-def begin_again(folder: Path) -> None:
-    """Let a table that is there begin empty, as another one: with the next step it is given its whole history again."""
+def begin_again(folder: Path, *, whole: bool) -> None:
+    """Let a table that is there begin empty. It is `whole` if the next step gives it its history again; otherwise it is
+    another one, and whoever has read the old one is told so.
+    """
     point, contents = read_point(folder), read_contents(folder)
     if point is None:
         return
     now = clock.time()
     leaving = (*contents.leaving, *((file.name, now) for file in contents.files))
     write_contents(folder, Contents(contents.step, leaving=leaving))
-    _write_point(folder, replace(point, id=f"{origin(point.id)}.{uuid.uuid4().hex[:8]}"))
+    new = uuid.uuid4().hex
+    _write_point(folder, replace(point, id=f"{origin(point.id)}.{new[:8]}" if whole else new))
 
 
 def origin(id: str) -> str:

@@ -48,8 +48,8 @@ class StartedOverError(RunError):
 
     def __init__(self, point: str) -> None:
         super().__init__(
-            f"connection point {point!r}: its table was begun anew, as when a run is started over, and what is kept "
-            "now is not what was kept before. Ask again, from the start"
+            f"connection point {point!r}: its table was begun anew, as when a run is started over or its network has "
+            "the connection point again, and what is kept now is not what was kept before. Ask again, from the start"
         )
 
 
@@ -149,6 +149,7 @@ class PointSource(Source):
             if contents.through < through:  # it had more when this was planned
                 raise StartedOverError(self.point.name)
             self._check_lost(after, contents)
+            after = max(after, contents.lost)
             files = contents.covering(after, through)
             try:
                 read = read_files(

@@ -312,15 +312,20 @@ class Run(ABC):
         wanted = self._views.next_network(version, self.statistics.window, network)
         if wanted is None:
             return False
-        there = {box.name for box in network.boxes}
         try:
-            for view in (box for box in wanted.boxes if box.connectable and box.name not in there):
-                begin_again(self.checkpoint / POINTS / view.name)  # nobody reads it: the view is computed still
             self.replace(wanted, history=histories(network, wanted))
         except (ArterialError, OSError) as refusal:
             self._views.note_refusal(network, str(refusal))
             return False
         return True
+
+    def _begin_tables_again(self, network: NetworkValue, history: Mapping[str, str]) -> None:
+        """Of what passed while a version did not keep them, connection points that come back have nothing: their tables
+        begin again, with the history that the next step gives them, or empty."""
+        kept = {box.name for box in self.plan.network.boxes if box.keeping is not None}
+        for box in network.boxes:
+            if box.keeping is not None and box.name not in kept:
+                begin_again(self.checkpoint / POINTS / box.name, whole=bool(history))
 
     @property
     def version(self) -> int:

@@ -182,6 +182,7 @@ class LocalRun(Run):
             self._figures.check_queues(plan)
             version = next_version(self._version, network, given)
             self._sinks = self._bound.of(version, {(name, version.number): sink for name, sink in given.items()})
+            self._begin_tables_again(network, history or {})
             views.leave(self.checkpoint)
             control.begin_with(self._folder, version.number, history or {})
             self._host.replace(plan)

@@ -264,6 +264,7 @@ class SparkRun(Run):
             version = next_version(self._version, network, given)
             unbound = {(name, version.number): sink for name, sink in given.items()}
             work = work_of(self._work, version, self._sinks.of(version, unbound), self._frames)
+            self._begin_tables_again(network, history or {})
             views.leave(self.checkpoint)
             control.begin_with(self._folder, version.number, history or {})
             self._packed.add(work)
