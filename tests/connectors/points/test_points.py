@@ -14,6 +14,7 @@ import pytest
 from arterial.connectors.points import keeper as keeper_module
 from arterial.connectors.points.conditions import Condition, may_match
 from arterial.connectors.points.contents import TableFile, read_contents, stamp_of, write_contents
+from arterial.connectors.points.history import tuples_before
 from arterial.connectors.points.keeper import Keeper, worth_merging
 from arterial.connectors.points.source import PointSource, RetentionError
 from arterial.connectors.sink import Delivery
@@ -137,6 +138,23 @@ def test_tuples_beyond_what_is_complete_wait(tmp_path: Path) -> None:
     sink.commit(2)
     more, _ = everything(source(sink), at)
     assert sorted(pl.concat([seen, more]).rows()) == sorted(pl.concat([ahead, behind]).rows())
+
+
+def test_history_begins_with_a_whole_instant(tmp_path: Path) -> None:
+    """The retention drops the file of one slot, and keeps that of another with tuples of the same seconds."""
+    sink = table(tmp_path, retention=14)
+    step = tuples(1, count=40)
+    early, rest = step.filter(pl.col("time") <= 12).gather_every(2), step.filter(pl.col("time") >= 11)
+    assert early["time"].max() == 12
+    sink.write(Delivery("kept", 1, 0, Train(early, 19)))
+    sink.write(Delivery("kept", 1, 1, Train(rest, 19)))
+    sink.commit(1)
+    expected = pl.concat([rest.filter(pl.col("time") > 12), give(sink, 2)])
+    assert read_contents(Path(sink.folder)).lost == 12
+    assert everything(source(sink))[0].equals(expected)
+    assert everything(source(sink, since=11))[0].equals(expected)
+    assert sink.read().equals(expected)
+    assert tuples_before(Path(sink.folder), 3).equals(expected)  # type: ignore[union-attr]
 
 
 @pytest.mark.thorough

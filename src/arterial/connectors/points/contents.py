@@ -58,7 +58,7 @@ class Contents:
     files: tuple[TableFile, ...] = ()
     """Those that count, in the order of steps and slots."""
     lost: int = BEGIN
-    """The time of the last tuple that the retention has removed."""
+    """The time of the last tuple that the retention has removed; what is later is whole."""
     lost_rows: int = 0
     """How many it has removed."""
     leaving: tuple[tuple[str, float], ...] = ()

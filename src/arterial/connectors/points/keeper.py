@@ -109,7 +109,7 @@ class Keeper:
                 remove(path)
 
     def _without_old(self, contents: Contents) -> Contents:
-        """Without the oldest files, as far as the retention says; whole steps, from the beginning."""
+        """Without the oldest files, as far as the retention says. Of the last step of them another slot's may stay."""
         if contents.through in (BEGIN, END):
             return contents
         oldest = contents.through - self.point.retention

@@ -149,7 +149,7 @@ class PointSource(Source):
             if contents.through < through:  # it had more when this was planned
                 raise StartedOverError(self.point.name)
             self._check_lost(after, contents)
-            after = max(after, contents.lost)
+            after = max(after, contents.lost)  # of instants before, other files may still have a part
             files = contents.covering(after, through)
             try:
                 read = read_files(

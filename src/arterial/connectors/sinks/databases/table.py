@@ -19,7 +19,7 @@ from arterial.connectors.sink import Delivery, Sink
 from arterial.connectors.sinks.files.parts import writing_part
 from arterial.errors import RunError
 from arterial.network.box import Stream
-from arterial.network.train import BEGIN, END
+from arterial.network.train import END
 from arterial.storage.place import make_folder
 from arterial.storage.remote import path_of
 
@@ -70,13 +70,14 @@ class TableSink(Sink):
             self.keeper.finish()
 
     def read(self) -> pl.DataFrame:
-        """All tuples that are kept, by time."""
+        """All instants that are kept whole, by time."""
         assert self.point is not None
         schema = self.point.schema
         while True:
             contents = read_contents(path_of(self.folder))
             try:
-                read = read_files(path_of(self.folder), contents.files, self.point.time, BEGIN, END, schema.names)
+                lost, files = contents.lost, contents.files
+                read = read_files(path_of(self.folder), files, self.point.time, lost, END, schema.names)
             except FileNotFoundError:  # it no longer counts; what does is in the contents now
                 continue
             return read.tuples if read.tuples.columns else schema.empty()
