@@ -180,6 +180,34 @@ def test_a_request_without_an_answer_is_withdrawn(running: LocalRun, tmp_path: P
     assert list((tmp_path / "c" / "arterial" / REQUESTS).iterdir()) == []
 
 
+def test_a_request_that_the_run_works_on_is_not_said_to_be_withdrawn(running: LocalRun, tmp_path: Path) -> None:
+    answers = running._replace_as_asked
+
+    def slowly(*asked: object) -> Answer:
+        time.sleep(0.5)
+        return answers(*asked)  # type: ignore[arg-type]
+
+    running._replace_as_asked = slowly  # type: ignore[method-assign]
+    with pytest.raises(RunError, match=r"gave no answer in 0\.2 s, but is at work on the request to replace"):
+        ask(tmp_path / "c", REPLACE, drawn(odd="x % 2 = 1").value, {"odd": MemorySink()}, seconds=0.2)
+    patience = time.monotonic() + 20
+    while running.version == 1 and time.monotonic() < patience:
+        time.sleep(0.01)
+    assert running.version == 2
+    until(running, running.status.step + 2)
+    assert list((tmp_path / "c" / "arterial" / REQUESTS).iterdir()) == []
+
+
+def test_a_request_that_a_killed_run_had_taken_is_answered(running: LocalRun, tmp_path: Path) -> None:
+    folder = tmp_path / "c" / "arterial" / REQUESTS
+    folder.mkdir(mode=0o700)
+    (folder / "1.taken").write_text('{"what": "dance"}')
+    patience = time.monotonic() + 20
+    while not (folder / "1.answer").exists():
+        assert time.monotonic() < patience
+        time.sleep(0.01)
+
+
 @pytest.mark.thorough
 def test_the_commands(running: LocalRun, tmp_path: Path) -> None:
     (tmp_path / "nets.py").write_text(

@@ -222,7 +222,9 @@ class Run(ABC):
 
     def _answer_requests(self, folder: Path) -> None:
         """Answer what other processes asked for, between two steps; `folder` is the run's own in its checkpoint."""
-        for path in requests.waiting(folder):
+        for asked in requests.waiting(folder):
+            if (path := requests.take(asked)) is None:
+                continue
             try:
                 request = requests.read_request(path)
                 if request.what == requests.REPLACE:

@@ -1,8 +1,9 @@
 """Requests to a run of another process: `arterial replace`, `optimise`, `savepoint` and `control DIR settle`.
 
 A request is a file in the checkpoint's folder `requests`, put in place when all that it needs is there. The run looks
-for requests between two steps and puts its answer beside them. One that the asker gave up is withdrawn, and one that
-was answered is removed: whoever was killed in between finds nothing half done.
+for requests between two steps, gives one that it takes on another name, and puts its answer beside it. One that the
+asker gives up before that is withdrawn, and one that was answered is removed: whoever was killed in between finds
+nothing half done.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from arterial.engine.run.versions.version_files import load_network, pack_networ
 from arterial.engine.spark.packed_work import pickled
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
-from arterial.storage.place import OWN, make_folder, put_in_place, remove
+from arterial.storage.place import OWN, make_folder, put_in_place, remove, rename
 
 REQUESTS = "requests"
 REPLACE, OPTIMISE, SAVEPOINT, SETTLE = "replace", "optimise", "savepoint", "settle"
+_ASKED, _TAKEN = ".request", ".taken"
 _PATIENCE = 60.0
 _LOOK_SECONDS = 0.05
 
@@ -86,12 +88,12 @@ def ask(
         if sinks:
             content = pickled(dict(sinks), network, {}, sinks)
             files["sinks"] = put_by_content(folder, name, content, ".sinks.pickle")
-    request, answer = folder / f"{name}.request", folder / f"{name}.answer"
+    request, answer = folder / f"{name}{_ASKED}", folder / f"{name}.answer"
     put_in_place(request, json.dumps(asdict(Request(what, **files, history=history or {}, base=base))))
     try:
         return _wait_for(answer, checkpoint, what, seconds)
     finally:
-        for path in (request, answer, *(folder / file for file in files.values() if file)):
+        for path in (request, request.with_suffix(_TAKEN), answer, *(folder / file for file in files.values() if file)):
             remove(path)
 
 
@@ -104,6 +106,14 @@ def _wait_for(answer: Path, checkpoint: Path, what: str, seconds: float) -> Answ
         if status is None or not status.is_active:
             raise RunError(f"{checkpoint}: the run came to its end before it could {what}")
         if time.monotonic() > patience:
+            remove(answer.with_suffix(_ASKED))
+            if answer.with_suffix(_TAKEN).exists():
+                raise RunError(
+                    f"{checkpoint}: the run gave no answer in {seconds:g} s, but is at work on the request to {what}, "
+                    "and may still do it; arterial status says what runs. Wait for longer (--wait)"
+                )
+            if answer.exists():
+                continue
             raise RunError(
                 f"{checkpoint}: the run gave no answer in {seconds:g} s, so the request to {what} is withdrawn; the "
                 "run goes on as it was"
@@ -114,9 +124,20 @@ def _wait_for(answer: Path, checkpoint: Path, what: str, seconds: float) -> Answ
 def waiting(folder: Path) -> list[Path]:
     """The requests that a run has to answer, the oldest first; `folder` is its own in the checkpoint."""
     try:
-        return sorted(path for path in (folder / REQUESTS).iterdir() if path.suffix == ".request")
+        return sorted(path for path in (folder / REQUESTS).iterdir() if path.suffix in (_ASKED, _TAKEN))
     except FileNotFoundError:
         return []
+
+
+def take(path: Path) -> Path | None:
+    """Take a request on, so that it can no longer be withdrawn; None if it was. One may be of a run that was killed."""
+    taken = path.with_suffix(_TAKEN)
+    try:
+        if path != taken:
+            rename(path, taken)
+    except OSError:  # it is gone, or not ours to take: its asker gives it up
+        return None
+    return taken
 
 
 def read_request(path: Path) -> Request:
