@@ -21,6 +21,17 @@ def test_a_folder_has_a_command(tmp_path: Path) -> None:
     assert command_of(str(tmp_path)) == f"{{python}} {tmp_path}/system.py {{output}}"
 
 
+def test_a_misspelt_place_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"nothing is filled into \{ouput\}; the places are .*mean '\{output\}'\?"):
+        command_of("my-system {ouput} {start}")
+    with pytest.raises(RunError, match=r"into \{here\}; the places are \{output\}"):
+        command_of("{here}/system")
+    assert command_of("awk '{ print }' ${HOME}") == "awk '{ print }' ${HOME}"
+    (tmp_path / "command").write_text("{here}/system.py {begin}\n")
+    with pytest.raises(RunError, match=r"into \{begin\}; the places are .*\{here\}"):
+        command_of(str(tmp_path))
+
+
 @pytest.mark.parametrize("peer", sorted(file.parent.name for file in PEERS.glob("*/command")))
 def test_the_commands_of_peers_ask_for_what_they_need(peer: str) -> None:
     command = command_of(str(PEERS / peer))

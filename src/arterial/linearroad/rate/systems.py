@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
-from arterial.errors import RunError
+from arterial.errors import RunError, near
 from arterial.linearroad.data.replicate import Replication
 from arterial.linearroad.history.tables import TOLL_HISTORY, read_rows, table_in
 
 COMMAND_FILE = "command"
+PLACES = ("{output}", "{start}", "{tolls}", "{topic}", "{ready}", "{python}", "{vids_apart}", "{xways_apart}")
+HERE = "{here}"
+_PLACE = re.compile(r"(?<!\$)\{\w+\}")
 TOLLS_FOLDER = "tolls"
 
 
@@ -20,14 +25,24 @@ def command_of(system: str) -> str:
     """The command of a system that is given as such, or as a folder with a file `command`."""
     folder = Path(system)
     if not folder.is_dir():
-        return system
+        return _checked(system, PLACES)
     try:
         command = (folder / COMMAND_FILE).read_text().strip()
     except OSError:
         raise RunError(
             f"{folder}: a folder given to --system has a file '{COMMAND_FILE}' with the command of the system"
         ) from None
-    return command.replace("{here}", shlex.quote(str(folder.absolute())))
+    return _checked(command, (*PLACES, HERE)).replace(HERE, shlex.quote(str(folder.absolute())))
+
+
+def _checked(command: str, places: Sequence[str]) -> str:
+    """The command; raises if it has a place that nothing is filled into."""
+    if unknown := [place for place in _PLACE.findall(command) if place not in places]:
+        raise RunError(
+            f"--system: nothing is filled into {unknown[0]}; the places are {', '.join(places)}; braces of the system "
+            f"itself have a space in them: {{ x }}{near(unknown[0], places)}"
+        )
+    return command
 
 
 def their_command(
@@ -48,17 +63,9 @@ def their_command(
     'it ready'
     """
     several = replication.times > 1
-    filled = {
-        "{output}": shlex.quote(str(output)),
-        "{start}": shlex.quote(str(start)),
-        "{tolls}": shlex.quote(str(tolls)),
-        "{topic}": shlex.quote(topic),
-        "{ready}": shlex.quote(str(ready)),
-        "{python}": shlex.quote(sys.executable),
-        "{vids_apart}": str(replication.vid_step if several else 0),
-        "{xways_apart}": str(replication.xway_step if several else 0),
-    }
-    for place, value in filled.items():
+    apart = [str(step if several else 0) for step in (replication.vid_step, replication.xway_step)]
+    texts = (output, start, tolls, topic, ready, sys.executable)
+    for place, value in zip(PLACES, [*(shlex.quote(str(text)) for text in texts), *apart], strict=True):
         system = system.replace(place, value)
     return system
 
