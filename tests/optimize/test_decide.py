@@ -164,6 +164,15 @@ def report(figures: dict[str, Measured]) -> dict[str, object]:
     return {"boxes": {name: [one.tuples_in, one.tuples_out, one.seconds] for name, one in figures.items()}}
 
 
+def test_an_output_is_no_reason() -> None:
+    """It is fed by another box after the change, and lets nothing through."""
+    network = drawn("a", "b")
+    figures = {**step_of(network, {"a": 0.9, "b": 0.1}), "out": Measured({"in": 90}, {}, 1e-3)}
+    decision = propose(network, figures)
+    assert decision is not None
+    assert set(decision.figures) == {"a", "b"}
+
+
 def test_the_log(tmp_path: Path) -> None:
     shares = {"a": 0.9, "b": 0.5, "c": 0.1}
     network, optimizer = drawn("more", "a", "b", "c"), Optimizer(tmp_path, automatic=True)

@@ -89,7 +89,7 @@ def propose(network: NetworkValue, figures: Figures) -> Decision | None:
     reasons = {
         name: {"selectivity": round(m.selectivity or 0.0, 4), "microseconds": round(1e6 * (m.cost or 0.0), 4)}
         for name, m in figures.items()
-        if name in touched and m.came
+        if name in touched and m.came and network.box(name).outputs  # what comes to an output is no reason
     }
     before, after = (scale * expected(value, figures, network) for value in (network, better))
     return Decision(better, tuple(tactics), before, after, reasons)
