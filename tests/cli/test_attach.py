@@ -151,6 +151,13 @@ def test_a_run_that_has_stopped(tmp_path: Path) -> None:
         stopped.wait(0.01)
     stopped.stop()
     assert asked(tmp_path / "c", "kept", QUERY, code=3)[-1].startswith("# complete through 14 token ")
+    said = CliRunner().invoke(app, ["attach", str(tmp_path / "c"), "kept", QUERY]).stderr
+    assert "a run with --local does not go on" in said
+    assert "token" not in said.splitlines()[-1]
+    (tmp_path / "c" / "spark").mkdir()  # as a run on Spark has it
+    said = CliRunner().invoke(app, ["attach", str(tmp_path / "c"), "kept", QUERY]).stderr
+    assert "go on with this token when it runs again" in said
+    assert said.splitlines()[-1].startswith("token ")
 
 
 @pytest.mark.thorough

@@ -71,7 +71,8 @@ def attach(
     after that mark. The query runs in this process, at the lowest priority unless --urgent: where the machine has
     time to spare from the start, elsewhere once its first rows are out. The run is not touched.
 
-    Exit codes: 0 complete, 1 failed, 3 the run has stopped (resume with the token), 130 detached by Ctrl-C.
+    Exit codes: 0 complete, 1 failed, 3 the run has stopped (resume with the token, but not of a run with --local),
+    130 detached by Ctrl-C.
 
     Example: arterial attach out kept "SELECT seg, avg(speed) AS v FROM kept GROUP BY seg, TUMBLE(time, '1 minute')"
     """
@@ -93,7 +94,8 @@ def attach(
     asked = query_from(query)
     options = Options(since, up_to, object, _tables(tables), follow, skip_lost, resume, token)
     resumed = resume_from(options)
-    attachment = attach_to(find_checkpoint(folder), point, asked, options, resume=resumed)
+    checkpoint = find_checkpoint(folder)
+    attachment = attach_to(checkpoint, point, asked, options, resume=resumed)
     printer = printer_for(attachment, out, as_json=as_json)
     interrupted = _detach_on_signals(attachment)
     with printer, attachment:
@@ -104,7 +106,7 @@ def attach(
             if ahead and (any(len(rows) for rows in answer.rows.values()) or time.monotonic() - began > SOON):
                 ahead = False
                 step_back(LOWEST)
-    printer.end(figures)
+    printer.end(figures, resumes=(checkpoint / "spark").exists())
     if interrupted:
         raise typer.Exit(exit_codes.INTERRUPTED)
     if attachment.ended == STOPPED:

@@ -89,18 +89,21 @@ class Printer(ABC):
             self.mark(None if answer.through == END else self._time(answer.through), answer.token)
         sys.stdout.flush()
 
-    def end(self, figures: bool) -> None:
-        """Say how it ended, and how to go on."""
+    def end(self, figures: bool, *, resumes: bool) -> None:
+        """Say how it ended, and how to go on; a run that stopped `resumes` if it is not local."""
         attachment, reading = self.attachment, self.attachment.reading
         seconds = time.monotonic() - self._started
         why = {
             FINISHED: "complete: the run has finished",
             REACHED: "complete up to the time that was asked for",
-            STOPPED: "the run has stopped; go on with this token when it runs again",
+            STOPPED: "the run has stopped; go on with this token when it runs again"
+            if resumes
+            else "the run has stopped, and a run with --local does not go on; this is all of its answer",
             None: "detached",
         }[attachment.ended]
         where = f"; the rows are in {self.out}" if self.out else ""
-        token = "" if attachment.ended in (FINISHED, REACHED) else f"\ntoken {attachment.token}"
+        over = attachment.ended in (FINISHED, REACHED) or (attachment.ended == STOPPED and not resumes)
+        token = "" if over else f"\ntoken {attachment.token}"
         sys.stderr.write(
             f"{why}: {self.rows:,} row(s), {reading.tuples:,} tuples and {reading.bytes:,} bytes read, "
             f"{seconds:.1f} s{where}{token}\n"
