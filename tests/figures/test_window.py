@@ -79,6 +79,10 @@ def test_the_slowest_slot_of_each_level_makes_the_bottleneck() -> None:
     assert (first["box"], first["level"], first["share"]) == (None, None, pytest.approx(0.5))
     assert others[0] == {"box": "f", "level": 0, "slot": 1, "share": pytest.approx(0.3)}
     assert sum(place["share"] for place in (first, *others)) == pytest.approx(1.0)
+    in_turn = replace(_step(1), in_turn=True)
+    assert from_json(as_json(in_turn)) == in_turn
+    (first, *_), said = bottlenecks(Window(10.0, [in_turn])), {"box": "f", "level": 0, "slot": 1}
+    assert first == {**said, "share": pytest.approx(0.45)}
 
 
 def test_a_window_forgets_by_the_clock_but_keeps_a_few_steps() -> None:

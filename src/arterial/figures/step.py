@@ -87,6 +87,8 @@ class StepFigures:
     held: Mapping[str, int] = field(default_factory=dict)
     """Tuples that wait in the queue of a branch, by the arc that it begins with."""
     rejects: int = 0
+    in_turn: bool = False
+    """Its slots ran one after the other, not side by side: a run with `--local` has one thread."""
 
 
 def as_json(step: StepFigures) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def as_json(step: StepFigures) -> dict[str, Any]:
             name: [output.tuples, round(output.delay, 4), dict(output.values)] for name, output in step.outputs.items()
         },
     }
-    for name, value in (("shed", step.shed), ("held", step.held), ("rejects", step.rejects)):
+    for name, value in (("shed", step.shed), ("held", step.held), ("rejects", step.rejects), ("in_turn", step.in_turn)):
         if value:
             said[name] = dict(value) if isinstance(value, Mapping) else value
     return said
@@ -141,4 +143,5 @@ def from_json(said: Mapping[str, Any]) -> StepFigures:
         said.get("shed", {}),
         said.get("held", {}),
         said.get("rejects", 0),
+        said.get("in_turn", False),
     )

@@ -118,14 +118,15 @@ def spent_in(step: StepFigures) -> dict[Place, float]:
 
     A level takes as long as its slowest slot, and levels follow each other. So a box counts by what it took in the
     slowest slot of its level; what no box took there is reading and sending, and what no level took is Spark's, or
-    waiting.
+    waiting. Where slots run one after the other, all of them count.
     """
     slowest: dict[int, SlotFigures] = {}
     for slot in step.slots:
         if slot.level not in slowest or slot.seconds > slowest[slot.level].seconds:
             slowest[slot.level] = slot
     spent: dict[Place, float] = {(None, None, None): step.seconds}
-    for level, slot in slowest.items():
+    for slot in step.slots if step.in_turn else slowest.values():
+        level = slot.level
         spent[None, level, slot.slot] = slot.seconds
         spent[None, None, None] -= slot.seconds
         for box, seconds in slot.boxes.items():

@@ -46,6 +46,9 @@ from arterial.figures.steps_file import remove_steps
 from arterial.network.network import NetworkValue
 from arterial.storage.place import remove, remove_folder
 
+CORES = 1
+"""Its slots run one after the other."""
+
 IDLE_SECONDS = 0.01
 """How long it waits where no source has anything to read yet."""
 
@@ -111,7 +114,7 @@ class LocalRun(Run):
                 self._version = first_version(network, sinks)
                 self._sinks = self._bound.of(self._version, {(name, FIRST): sink for name, sink in sinks.items()})
                 self.plan = plan_run(network, settings.shards or cores_here(), self._sources)
-                controllers = controllers_for(settings, self.plan)
+                controllers = controllers_for(settings, self.plan, CORES)
                 watchers = open_watchers(settings.watch, self.plan, uuid.uuid4().hex, self._folder, self._sources)
                 note_owner(self._lock, None)
                 self._forget()
@@ -121,7 +124,7 @@ class LocalRun(Run):
             raise RunError(f"cannot write to {self.checkpoint}: {trouble.strerror}") from None
         self.notices = notices_of(self._sources)
         self._settings = settings
-        self._views = ViewKeeper(min(cores_here(), self.plan.shards), settings.headroom, network, network)
+        self._views = ViewKeeper(CORES, settings.headroom, network, network)
         self._optimizer = Optimizer(self._folder, automatic=settings.optimise)
         self._networks = {self.version: self.plan.network}
         self._settlement = Settlement(self._folder, self._networks.__getitem__, settings.policy, settings.headroom)
@@ -294,7 +297,7 @@ class LocalRun(Run):
                 reports.append({**said, **report_of_values(self.plan, outcome)})
         for sink in self._bound:
             sink.commit(steered.step)
-        reports[0] = {**reports[0], **after["reached"]}
+        reports[0] = {**reports[0], **after["reached"], "in_turn": True}
         self._figures.add_step(self.plan, reports)
         self._step = steered.step
         self._optimise(self.version, reports)

@@ -18,9 +18,10 @@ from arterial.service.shedding.points import drop_points
 from arterial.service.shedding.shedder import Shedder
 
 
-def controllers_for(settings: Settings, plan: Plan) -> tuple[Controller, ...]:
-    """Those that the settings ask for, then the user's own; each builds on what the one before decided."""
-    cores = min(cores_here(), plan.shards)
+def controllers_for(settings: Settings, plan: Plan, cores: int | None = None) -> tuple[Controller, ...]:
+    """Those that the settings ask for, then the user's own; each builds on what the one before decided. Without `cores`
+    the run uses those that are here."""
+    cores = min(cores or cores_here(), plan.shards)
     arcs = arcs_of(plan)
     holdable = frozenset(name for name, arc in arcs.items() if arc.no_hold is None)
     found: list[Controller] = []

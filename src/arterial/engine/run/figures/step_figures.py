@@ -93,6 +93,7 @@ def figures_of(
         shed,
         {arc: number for arc, number in held.items() if number},
         sum(report["rejects"] for report in reports),
+        first.get("in_turn", False),
     )
 
 
