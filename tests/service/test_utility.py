@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -63,6 +64,20 @@ def test_what_is_left_out_by_value_counts_with_its_value() -> None:
     window = Window(math.inf, [step(5, 0.0, 10, kept)])
     assert utilities(window, net, {"o": counts})["o"] == pytest.approx(worth_of(kept, GRAPH) / worth_of(counts, GRAPH))
     assert utilities(window, net, {"o": counts})["o"] > 0.7
+
+
+def test_what_a_filter_would_have_stopped_anyway_was_not_due() -> None:
+    """A predicate before a Filter that lets half through leaves out three of ten, then seven."""
+    net, usual = network(QoS()), Window(math.inf, [step(50, 0.0, 0)])
+    for left_out, delivered, expected in ((30, 50, 1.0), (70, 30, 0.6)):
+        window = Window(math.inf, [passing(100 - left_out, delivered, left_out)])
+        assert utilities(window, net, usual=usual)["o"] == pytest.approx(expected)
+        assert utilities(window, net)["o"] == pytest.approx(1 - left_out / 100), "nothing is known of before"
+
+
+def passing(came: int, delivered: int, shed: int) -> StepFigures:
+    found = step(delivered, 0.0, shed)
+    return replace(found, boxes={**found.boxes, "half": BoxFigures({"in": came}, {"out": delivered})})
 
 
 def test_histograms() -> None:

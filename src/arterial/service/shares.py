@@ -53,16 +53,39 @@ def in_force(
     return {**shares, **dict.fromkeys(held, 0.0)}
 
 
-def shares_of(network: NetworkValue, kept: Mapping[str, float], rates: Mapping[Port, float]) -> dict[Port, float]:
+def shares_of(
+    network: NetworkValue,
+    kept: Mapping[str, float],
+    rates: Mapping[Port, float],
+    unlike: Mapping[Port, float] | None = None,
+) -> dict[Port, float]:
     """The share that is left at each port: of what leaves an output port, of what enters an input port.
 
-    `kept` is by arc, as text; `rates` are those of output ports when nothing is left out.
+    `kept` is by arc, as text; `rates` are those of output ports when nothing is left out; `unlike` as of `unlike`.
     """
     shares: dict[Port, float] = {}
     again = counted_again(network) if kept else {}
     for box in network.order:
         pass_on(network, box, shares, kept, rates, again)
+        for port in (Port(box.name, name) for name in box.outputs):
+            if unlike and shares[port] < 1:
+                shares[port] = min(1.0, shares[port] * unlike.get(port, 1.0))
     return shares
+
+
+def unlike(window: Window, usual: Window, network: NetworkValue) -> dict[Port, float]:
+    """How many times as many of its tuples a Filter, or another box that takes each by itself, let through as it does
+    when no predicate leaves any out, as in `usual`: a predicate may leave out those that it would have stopped."""
+    found = {}
+    for box in network.boxes:
+        if not box.stateless or len(box.inputs) != 1:
+            continue
+        now, then = window.box(box.name), usual.box(box.name)
+        came, before = sum(now.tuples_in.values()), sum(then.tuples_in.values())
+        for port in box.outputs:
+            if came and (passed := then.tuples_out.get(port, 0)):
+                found[Port(box.name, port)] = now.tuples_out.get(port, 0) / came * before / passed
+    return found
 
 
 Again = Mapping[str, tuple[str, ...]]

@@ -5,7 +5,8 @@ For an output and a window of steps
     U = S( Σ over delivered tuples of V(value)·D(delay) / Σ over due tuples of V(value) )
 
 with its graphs of delay D, delivered share S and value V; without a graph D = 1, S(x) = x, V = 1. Due is what was
-delivered and what was shed upstream, scaled by the measured selectivities. A step's tuples count with the step's worst
+delivered and what was shed upstream, scaled by the measured selectivities (of boxes behind a predicate, by those of
+before: it may leave out what they would have stopped). A step's tuples count with the step's worst
 delay. The total is the mean over outputs, by their weight.
 """
 
@@ -18,7 +19,7 @@ from arterial.figures.step import OutputFigures
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue, Port
 from arterial.network.qos import Graph, utility_at
-from arterial.service.shares import delivered, kept_of, shares_of
+from arterial.service.shares import delivered, kept_of, shares_of, unlike
 from arterial.service.values import Histogram, worth_of
 
 
@@ -28,15 +29,20 @@ def outputs_of(network: NetworkValue) -> tuple[Output, ...]:
 
 
 def utilities(
-    window: Window, network: NetworkValue, histograms: Mapping[str, Histogram] | None = None
+    window: Window,
+    network: NetworkValue,
+    histograms: Mapping[str, Histogram] | None = None,
+    usual: Window | None = None,
 ) -> dict[str, float]:
     """The utility of each output in a window.
 
-    `histograms` say how values are distributed when no predicate leaves any out; without one, as in the window.
+    `histograms` say how values are distributed when no predicate leaves any out; without one, as in the window. `usual`
+    are steps in which none did; without them, boxes let through as much as in the window.
     """
     kept = kept_of(window, network)
     counted = {Port(b.name, p): float(n) for b in network.boxes for p, n in window.box(b.name).tuples_out.items()}
-    shares = delivered(network, shares_of(network, kept, counted))
+    other = unlike(window, usual, network) if kept and usual else None
+    shares = delivered(network, shares_of(network, kept, counted, other))
     return {
         output.name: utility_of(
             output,

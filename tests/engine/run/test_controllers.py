@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from arterial import Delay, FileSource, Network, NetworkValue, QoS, RunError, Settings
+from arterial import Delay, FileSource, Network, NetworkValue, QoS, RunError, Settings, function
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.run.control.controllers import controllers_for
 from arterial.engine.run.local import run_locally
@@ -79,6 +79,28 @@ def test_what_is_refused(settings: dict[str, Any], says: str) -> None:
         Settings(**settings)
 
 
+@pytest.mark.thorough
+def test_the_slots_of_a_local_run_take_turns(tmp_path: Path) -> None:
+    """So a box counts with all of them, and only one core can be planned with."""
+
+    @function(reads=["v"], produces="float64")
+    def slow(v: pl.Series) -> pl.Series:
+        time.sleep(len(v) * 1e-3)
+        return v
+
+    net = Network("n")
+    net.source("s", {"time": int, "k": int, "v": float}).map("work", w=slow).output("o")
+    frame = FRAME.with_columns(pl.col("k").cast(pl.Int64))
+    settings = Settings(shards=2, schedule="trains", train_size=250)
+    run = run_locally(net.value, {"s": source(tmp_path, frame)}, {}, tmp_path / "c", settings)
+    run.wait()
+    first = run.status.window["bottlenecks"][0]
+    assert (first["box"], first["share"] > 0.6) == ("work", True), run.status.window["bottlenecks"]
+    assert all(step.in_turn for step in read_steps(run.checkpoint))
+    (scheduler,) = controllers_for(settings, run.plan, 1)
+    assert scheduler.cores == 1  # type: ignore[attr-defined]
+
+
 def test_values_are_counted_and_steps_have_what_controllers_need(tmp_path: Path) -> None:
     settings = Settings(shards=2, train_size=100, schedule="feedback", shed=True)
     running = run_locally(network(), {"s": source(tmp_path, FRAME)}, {}, tmp_path / "c", settings)
@@ -91,12 +113,15 @@ def test_values_are_counted_and_steps_have_what_controllers_need(tmp_path: Path)
     assert running.status.tuples_out["valued"] == 1000, "nothing is left out without an overload"
 
 
-def test_utility_counts_what_a_predicate_leaves_out_with_its_own_value(tmp_path: Path) -> None:
-    """By hand: values from 50 to 100 are worth 0.2 to 1, evenly. Without those below 75, 0.4 of 0.6 is delivered."""
+@pytest.mark.parametrize("lowest", [50, 0])
+def test_utility_counts_what_a_predicate_leaves_out_with_its_own_value(tmp_path: Path, lowest: int) -> None:
+    """By hand: values from 50 to 100 are worth 0.2 to 1, evenly. Without those below 75, 0.4 of 0.6 is delivered. That
+    a Filter behind stops those below 50 changes nothing."""
     net = Network("n")
     share, value = ((0, 0), (0.8, 1), (1, 1)), ("v", [(0, 0), (50, 0.2), (100, 1)])
-    net.source("s", {"time": int, "v": float}).output("o", qos=QoS(Delay(1e6, 1e7), share, value))
-    frame = pl.DataFrame({"v": [50 + i / 20 for i in range(1000)]})
+    stream = net.source("s", {"time": int, "v": float}).filter("some", "v >= 50")
+    stream.output("o", qos=QoS(Delay(1e6, 1e7), share, value))
+    frame = pl.DataFrame({"v": [lowest + i * (100 - lowest) / 1000 for i in range(1000)]})
     steps = [Train(frame.select(pl.lit(step, pl.Int64).alias("time"), "v"), step) for step in range(500)]
     source = Gated(steps, first=5)
     run = run_locally(net.value, {"s": source}, {}, tmp_path, Settings(shards=1))
@@ -108,8 +133,8 @@ def test_utility_counts_what_a_predicate_leaves_out_with_its_own_value(tmp_path:
         return float(run.status.window["outputs"]["o"]["utility"])
 
     assert utility(5) == 1
-    run.shed("o", keep="v >= 75")
+    run.shed("some", keep="v >= 75")
     assert utility(300) == pytest.approx((0.4 / 0.6) / 0.8, abs=0.01)
-    run.shed("o")
+    run.shed("some")
     assert utility(500) == pytest.approx(1, abs=0.01)
     run.stop()

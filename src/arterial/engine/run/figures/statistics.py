@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from arterial.network.network import Arc
 from arterial.service.values import Histogram
 
 VALUED_STEPS = 50
-"""Of so many steps it is known how values are distributed when none is left out."""
+"""Of so many steps it is known how values are distributed, and what boxes let through, with none left out by value."""
 MOST_STEPS = 256
 """So many steps make a window at most: where they are very short, a look at all of them would take longer than one."""
 
@@ -62,7 +63,8 @@ class Statistics:
         self._began = time.monotonic()
         self.window = Window(most=MOST_STEPS)
         self._values: deque[Mapping[str, Histogram]] = deque(maxlen=VALUED_STEPS)
-        self._by_value = 0
+        self._usual = Window(math.inf, most=VALUED_STEPS)
+        self._by_value = -1
         self.steps = 0
         self.step = 0
         self.rejects = 0
@@ -76,8 +78,11 @@ class Statistics:
             self.window.add(figures)
             if by_value:
                 self._by_value = figures.step
-            elif values := {name: one.values for name, one in figures.outputs.items() if one.values}:
-                self._values.append(values)
+            else:
+                if any(source.tuples for source in figures.sources.values()):
+                    self._usual.add(figures)
+                if values := {name: one.values for name, one in figures.outputs.items() if one.values}:
+                    self._values.append(values)
             for name, box in figures.boxes.items():
                 self._boxes.setdefault(name, BoxStatistics()).add(box)
             for name, source in figures.sources.items():
@@ -90,6 +95,7 @@ class Statistics:
         """Go on with another version of the network; boxes that both have keep their counts."""
         with self._lock:
             self._plan = plan
+            self._usual = Window(math.inf, most=VALUED_STEPS)
             for box in plan.network.boxes:
                 self._boxes.setdefault(box.name, BoxStatistics())
 
@@ -184,12 +190,18 @@ class Statistics:
     def describe_window(self) -> dict[str, Any]:
         """The last window as plain data, for `status.json`."""
         with self._lock:
-            return describe_window(self.window, self._plan, self._histograms())
+            usual = self._usual if self._was_by_value and self._usual.steps else None
+            return describe_window(self.window, self._plan, self._histograms(), usual)
+
+    @property
+    def _was_by_value(self) -> bool:
+        """Whether a predicate left tuples out in the window."""
+        return bool(self.window.steps) and self._by_value >= self.window.steps[0].step
 
     def _histograms(self) -> dict[str, Histogram]:
         """How the values of each output are distributed when no predicate leaves any out, if one did in the window."""
         found: dict[str, Counter[str]] = {}
-        if not self.window.steps or self._by_value < self.window.steps[0].step:
+        if not self._was_by_value:
             return {}
         for values in self._values:
             for name, counts in values.items():

@@ -15,16 +15,19 @@ from arterial.service.utility import total, utilities
 from arterial.service.values import Histogram
 
 
-def describe_window(window: Window, plan: Plan, histograms: Mapping[str, Histogram] | None = None) -> dict[str, Any]:
+def describe_window(
+    window: Window, plan: Plan, histograms: Mapping[str, Histogram] | None = None, usual: Window | None = None
+) -> dict[str, Any]:
     """A window of steps as plain data: rates, delays, costs, where the time goes, what waits, is shed and held.
 
-    `histograms` say how the values of outputs are distributed when no predicate leaves any out.
+    `histograms` say how the values of outputs are distributed when no predicate leaves any out, `usual` steps in which
+    none did what boxes let through.
     """
     if not window.steps:
         return {}
     last, span = window.steps[-1], window.span or 1e-9
     network = plan.network
-    utility = utilities(window, network, histograms)
+    utility = utilities(window, network, histograms, usual)
     return {
         "utility": round(total(network, utility), 4),
         "steps": len(window.steps),
