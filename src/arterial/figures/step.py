@@ -19,6 +19,11 @@ class BoxFigures:
     seconds: float = 0.0
     """Seconds of a core."""
 
+    @property
+    def tuples(self) -> int:
+        """How many entered it, or left it, for a source."""
+        return sum(self.tuples_in.values()) or sum(self.tuples_out.values())
+
 
 @dataclass(frozen=True)
 class SlotFigures:

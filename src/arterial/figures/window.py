@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
 
+from arterial.figures.calls import CallCost, Calls
 from arterial.figures.step import BoxFigures, SlotFigures, StepFigures
 
 Place = tuple[str | None, int | None, int | None]
@@ -37,6 +38,7 @@ class Window:
         self.state_read = self.state_written = 0
         """Bytes of state."""
         self._boxes: dict[str, _Sum] = {}
+        self._calls: dict[str, Calls] = {}
         self._seconds = 0.0
         for step in steps:
             self.add(step)
@@ -45,6 +47,9 @@ class Window:
         """Take in the next step; those that are too old go."""
         self.steps.append(step)
         self._count(step, 1)
+        for name, figures in step.boxes.items():
+            if figures.seconds:
+                self._calls.setdefault(name, Calls()).add(step.born, figures.tuples, figures.seconds)
         while len(self.steps) > 1 and (
             self._seconds > self.length or len(self.steps) > self._most or self._begins_too_early()
         ):
@@ -79,6 +84,19 @@ class Window:
         tuples = sum(figures.tuples_in.values())
         return figures.seconds / tuples if tuples else None
 
+    def call_cost(self, name: str) -> CallCost | None:
+        """What a call of a box costs, and each of its tuples; None if steps do not tell them apart.
+
+        By more steps than those of the window: what a call costs stays when its tuples become more or fewer.
+        """
+        calls = self._calls.get(name)
+        return calls.cost if calls else None
+
+    def calls(self, name: str) -> int:
+        """In how many steps of the window a box was called."""
+        found = self._boxes.get(name)
+        return found.calls if found else 0
+
     def selectivity(self, name: str) -> float | None:
         """s(b): tuples out for each tuple in; None if none came in (Aurora §4.2)."""
         figures = self.box(name)
@@ -109,6 +127,7 @@ class Window:
             if total is None:
                 total = self._boxes[name] = _Sum()
             total.seconds += sign * figures.seconds
+            total.calls += sign * (figures.seconds > 0)
             _add(total.tuples_in, figures.tuples_in, sign)
             _add(total.tuples_out, figures.tuples_out, sign)
 
@@ -157,6 +176,7 @@ class _Sum:
         self.tuples_in: dict[str, int] = {}
         self.tuples_out: dict[str, int] = {}
         self.seconds = 0.0
+        self.calls = 0
 
 
 def _add(total: dict[str, int], counts: Mapping[str, int], sign: int) -> None:

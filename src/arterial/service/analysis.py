@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue, Port
 from arterial.network.qos import good_zone
-from arterial.service.load import Load, fit_points, measure
+from arterial.service.load import Load, cost_in, fit_points, measure
 from arterial.service.utility import outputs_of
 
 
@@ -102,9 +102,11 @@ def load_of(window: Window, network: NetworkValue, rates: Mapping[str, float], c
     long = [place for place, count in enumerate(counts) if count >= max(counts) / 2]
     cold, warm = long[: len(long) // 2], long[len(long) // 2 :]
     given = {box.name: rates.get(box.name, 0.0) for box in network.boxes}
-    load = measure(Window(math.inf, [steps[place] for place in warm]), network, cores, given)
+    among = Window(math.inf, [steps[place] for place in warm])
+    load = measure(among, network, cores, given)
     if load is None:
         return None
+    load = replace(load, cost={name: cost_in(among, name) for name in load.cost})
     work = sum(box.seconds for place in warm for box in steps[place].boxes.values()) / sum(
         counts[place] for place in warm
     )

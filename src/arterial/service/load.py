@@ -26,6 +26,9 @@ ODD = 4.0
 PLANNED = 0.8
 """Of the delay that a graph allows, so much is planned for: a tuple costs more in one step than in another."""
 
+DRIFT = 2.0
+"""Box costs of a window differ from those of the last minutes by this factor at most."""
+
 ENOUGH_STEPS = 3
 """What is usual is known from so many steps on."""
 
@@ -157,12 +160,13 @@ def measure(
     rates: dict[Port, float] = {}
     waits = {arc for step in window.steps for arc in step.held}
     usual = without_odd_steps(window)
-    cost = {}
+    cost: dict[str, float] = {}
+    calls: dict[str, float] = {}
     for box in network.order:
         entered = sum(counted[box.name].tuples_in.values()) if box.inputs else 0
         left = sum(counted[box.name].tuples_out.values())
         tuples = entered or left
-        cost[box.name] = cost_in(usual, box.name) or cost_in(window, box.name) if tuples else 0.0
+        calls[box.name], cost[box.name] = _call_and_tuple(window, usual, box.name) if tuples else (0.0, 0.0)
         arrivals = network.arrivals(box)
         before = 0.0  # what came of the inputs' streams, but for tuples that wait in a queue
         for name, begin in arrivals.items():
@@ -176,7 +180,7 @@ def measure(
             else:
                 whole = sum(base[Port(box.name, other)] for other in box.outputs)
                 rates[port] = arriving[box.name] * base[port] / whole if whole else 0.0
-    fixed, stretch = fit(usual.steps, cores)
+    fixed, stretch = fit(usual.steps, cores, calls)
     load = Load(network, cost, rates, fixed, stretch, kept=kept, unread=unread)
     last = window.steps[-1].sources
     queue = sum(last[name].waiting or 0 for name in sources if name in last)
@@ -192,11 +196,22 @@ def _unread(window: Window, network: NetworkValue, source: str) -> str | None:
     return str(ends[0]) if figures is not None and figures.unread is not None and len(ends) == 1 else None
 
 
+def _call_and_tuple(window: Window, usual: Window, box: str) -> tuple[float, float]:
+    """Seconds of a core that a call of a box costs by itself, and c(b), by the usual steps of a window; as long as
+    nothing tells the two apart, a tuple bears all."""
+    known = window.call_cost(box)
+    if known is None:
+        return 0.0, cost_in(usual, box) or cost_in(window, box)
+    done = usual.box(box)
+    expected = known.call * usual.calls(box) + known.tuple * done.tuples
+    drift = min(DRIFT, max(1 / DRIFT, done.seconds / expected)) if expected else 1.0
+    return drift * known.call, drift * known.tuple
+
+
 def cost_in(window: Window, box: str) -> float:
     """Seconds of a core for each tuple that entered a box in a window, or left it, for a source; 0 if none did."""
     figures = window.box(box)
-    tuples = sum(figures.tuples_in.values()) or sum(figures.tuples_out.values())
-    return figures.seconds / tuples if tuples else 0.0
+    return figures.seconds / figures.tuples if figures.tuples else 0.0
 
 
 def without_odd_steps(window: Window) -> Window:
@@ -243,10 +258,15 @@ def arrival_rate(steps: Iterable[StepFigures], source: str) -> float:
     return max(0.0, (read + grown) / (last.born - first.born))
 
 
-def fit(steps: Iterable[StepFigures], cores: int) -> tuple[float, float]:
-    """F and e of some steps, by the seconds that their boxes took."""
+def fit(steps: Iterable[StepFigures], cores: int, calls: Mapping[str, float] | None = None) -> tuple[float, float]:
+    """F and e of some steps, by the seconds that their boxes took for tuples; what a call costs belongs to F."""
+    calls = calls or {}
     return fit_points(
-        [(sum(box.seconds for box in step.boxes.values()), step.seconds) for step in list(steps)[-100:]], cores
+        [
+            (sum(max(0.0, box.seconds - calls.get(name, 0.0)) for name, box in step.boxes.items()), step.seconds)
+            for step in list(steps)[-100:]
+        ],
+        cores,
     )
 
 
