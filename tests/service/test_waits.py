@@ -11,6 +11,7 @@ import pytest
 from arterial import Delay, Network, NetworkValue, Settings
 from arterial.engine.run.local import run_locally
 from arterial.figures.step import BoxFigures, StepFigures
+from arterial.figures.steps_file import read_steps
 from arterial.network.network import Port
 from arterial.network.train import Train
 from arterial.service.waits import Waits
@@ -71,4 +72,6 @@ def test_an_output_that_is_held_is_worth_nothing_when_it_is_late(tmp_path: Path)
         at += 1
         time.sleep(0.05)
     assert worth(at)["patient"] == 1
+    slots = [slot for step in read_steps(run.checkpoint) for slot in step.slots]
+    assert any(slot.state_bytes > sum(slot.state.values()) for slot in slots), "what waits is state too"
     run.stop()
