@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
@@ -14,6 +15,7 @@ import pytest
 
 import arterial as art
 from arterial.cli.main import app
+from arterial.cli.runtime.run_figures import lines
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.engine.run.local import LocalRun
 from arterial.engine.run.settings import Settings
@@ -50,6 +52,13 @@ def _say(capfdbinary: pytest.CaptureFixture[bytes], *words: object) -> str:
     finally:
         said = capfdbinary.readouterr().out.decode()
     return said
+
+
+def test_a_run_in_a_long_step_is_not_said_to_be_idle(run: LocalRun) -> None:
+    window = {**run.status.window, "until": time.time() - 60}
+    said = "\n".join(lines(replace(run.status, state="running", window=window)))
+    assert "no step ended for 60 s" in said
+    assert "idle" not in said
 
 
 @pytest.mark.thorough

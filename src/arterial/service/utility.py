@@ -6,7 +6,8 @@ For an output and a window of steps
 
 with its graphs of delay D, delivered share S and value V; without a graph D = 1, S(x) = x, V = 1. Due is what was
 delivered and what was shed upstream, scaled by the measured selectivities (of boxes behind a predicate, by those of
-before: it may leave out what they would have stopped). A step's tuples count with the step's worst
+before: it may leave out what they would have stopped). What is held is due
+once it has waited longer than the good zone. A step's tuples count with the step's worst
 delay. The total is the mean over outputs, by their weight.
 """
 
@@ -33,8 +34,11 @@ def utilities(
     network: NetworkValue,
     histograms: Mapping[str, Histogram] | None = None,
     usual: Window | None = None,
+    overdue: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """The utility of each output in a window.
+
+    `overdue` tuples of an output wait in a queue for longer than its good zone.
 
     `histograms` say how values are distributed when no predicate leaves any out; without one, as in the window. `usual`
     are steps in which none did; without them, boxes let through as much as in the window.
@@ -49,13 +53,17 @@ def utilities(
             [step.outputs[output.name] for step in window.steps if output.name in step.outputs],
             shares[output.name],
             (histograms or {}).get(output.name),
+            (overdue or {}).get(output.name, 0.0),
         )
         for output in outputs_of(network)
     }
 
 
-def utility_of(output: Output, steps: list[OutputFigures], share: float, values: Histogram | None = None) -> float:
-    """The utility of an output from what each step delivered, and the share of its tuples that was not shed.
+def utility_of(
+    output: Output, steps: list[OutputFigures], share: float, values: Histogram | None = None, overdue: float = 0.0
+) -> float:
+    """The utility of an output from what each step delivered, the share of its tuples that was not shed, and how many
+    are overdue.
 
     >>> six, two = OutputFigures(6, 1.0), OutputFigures(2, 6.0)
     >>> output = Output("o", ((2, 1), (10, 0)), ((0, 0), (0.8, 1), (1, 1)))
@@ -64,7 +72,7 @@ def utility_of(output: Output, steps: list[OutputFigures], share: float, values:
     """
     tuples = sum(step.tuples for step in steps)
     if not tuples:
-        return passed_through(output.share, share)
+        return passed_through(output.share, 0.0 if overdue else share)
     valued = bool(output.value) and any(step.values for step in steps)
     good = met = 0.0
     for step in steps:
@@ -74,7 +82,7 @@ def utility_of(output: Output, steps: list[OutputFigures], share: float, values:
     mean = met / tuples
     if valued and values and (count := sum(values.values())):
         mean = worth_of(values, output.value) / count
-    due = tuples / share * mean if share else 0.0
+    due = (tuples / share + overdue) * mean if share else 0.0
     return passed_through(output.share, min(1.0, good / due)) if due else passed_through(output.share, 0.0)
 
 

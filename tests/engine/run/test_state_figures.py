@@ -39,6 +39,7 @@ def test_a_local_run_says_what_its_boxes_have_in_memory(tmp_path: Path) -> None:
     for one in held:
         assert one.keys() == {"counted"}
         assert 1000 < one["counted"] < 100_000  # some 500 groups
+    assert sum(slot.state_bytes for slot in first.slots) == sum(one["counted"] for one in held)
 
 
 def test_state_is_named_by_its_box_whatever_version_the_box_came_in() -> None:

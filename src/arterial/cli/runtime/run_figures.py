@@ -14,14 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from arterial.cli.parts.progress import in_words
-from arterial.engine.run.states import RUNNING
 from arterial.errors import plain
 
 if TYPE_CHECKING:
     from arterial.engine.run.figures.status import Status
 
-IDLE_SECONDS = 2.0
-"""A run that made no step for so long is said to be idle."""
+SOME_SECONDS = 2.0
+"""A run says when no step ended for so long."""
 
 
 def headline(status: Status) -> str:
@@ -90,8 +89,8 @@ def where(place: Mapping[str, Any]) -> str:
 
 def _facts(status: Status) -> Iterator[str]:
     window = status.window
-    if status.is_active and window and (idle := time.time() - window["until"]) > IDLE_SECONDS:
-        yield f"{'idle' if status.state == RUNNING else 'no step'} for {in_words(idle)}"
+    if status.is_active and window and (seconds := time.time() - window["until"]) > SOME_SECONDS:
+        yield f"no step ended for {in_words(seconds)}"  # nothing may have come, or a long one may be at work
     for name, source in window.get("sources", {}).items():
         if source["event_time"] is not None:
             lag = "" if source["lag"] is None else f", {source['lag']:,.1f} s behind the clock"

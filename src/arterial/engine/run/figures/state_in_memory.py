@@ -8,6 +8,7 @@ from typing import Any
 
 from arterial.engine.host.inprocess import InProcess
 from arterial.engine.plan.plan import Plan
+from arterial.engine.plan.successor import queue_of
 
 LEAST_SECONDS = 1.0
 MOST_SHARE = 0.01
@@ -22,16 +23,17 @@ class StateInMemory:
         self._held: dict[tuple[int, int], dict[str, int]] = {}
 
     def add_to(self, plan: Plan, report: Mapping[str, Any]) -> dict[str, Any]:
-        """A report of a slot, with what its boxes keep."""
+        """A report of a slot, with what its boxes keep, and what waits before them."""
         began = time.monotonic()
         if began >= self._next:
             self._measure(plan)
             self._next = began + max(LEAST_SECONDS, (time.monotonic() - began) / MOST_SHARE)
         held = self._held.get((report["level"], report["slot"]))
-        return {**report, "state": held} if held else dict(report)
+        return {**report, "state": held, "state_bytes": sum(held.values())} if held else dict(report)
 
     def _measure(self, plan: Plan) -> None:
         levels = {box.name: level.number for level in plan.levels for part in level.superboxes for box in part.boxes}
+        levels |= {queue_of(str(arc)): levels[arc.end.box] for arc in plan.network.arcs if arc.end.box in levels}
         self._held = {}
         for (slot, owner), size in self._host.state_bytes().items():
             level = levels.get(owner.partition("/")[0])

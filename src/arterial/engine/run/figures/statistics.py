@@ -14,8 +14,9 @@ from arterial.engine.plan.plan import Plan
 from arterial.engine.run.figures.window_figures import describe_window, shown_time
 from arterial.figures.step import BoxFigures, SourceFigures, StepFigures
 from arterial.figures.window import Window
-from arterial.network.network import Arc
+from arterial.network.network import Arc, Port
 from arterial.service.values import Histogram
+from arterial.service.waits import Waits
 
 VALUED_STEPS = 50
 """Of so many steps it is known how values are distributed, and what boxes let through, with none left out by value."""
@@ -65,6 +66,7 @@ class Statistics:
         self._values: deque[Mapping[str, Histogram]] = deque(maxlen=VALUED_STEPS)
         self._usual = Window(math.inf, most=VALUED_STEPS)
         self._by_value = -1
+        self._waits = Waits()
         self.steps = 0
         self.step = 0
         self.rejects = 0
@@ -76,6 +78,7 @@ class Statistics:
             self.step = max(self.step, figures.step)
             self.rejects += figures.rejects
             self.window.add(figures)
+            self._waits.add(figures, self._plan.network)
             if by_value:
                 self._by_value = figures.step
             else:
@@ -191,7 +194,19 @@ class Statistics:
         """The last window as plain data, for `status.json`."""
         with self._lock:
             usual = self._usual if self._was_by_value and self._usual.steps else None
-            return describe_window(self.window, self._plan, self._histograms(), usual)
+            return describe_window(self.window, self._plan, self._histograms(), usual, self._overdue())
+
+    def _overdue(self) -> dict[str, float]:
+        """How many tuples of each output wait in a queue beyond its good zone."""
+        if self.last is None or not self.last.held:
+            return {}
+        passes = {
+            Port(name, port): number / box.tuples_in
+            for name, box in self._boxes.items()
+            for port, number in box.by_port.items()
+            if box.tuples_in
+        }
+        return self._waits.overdue(self._plan.network, passes)
 
     @property
     def _was_by_value(self) -> bool:

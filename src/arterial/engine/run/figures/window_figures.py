@@ -16,18 +16,22 @@ from arterial.service.values import Histogram
 
 
 def describe_window(
-    window: Window, plan: Plan, histograms: Mapping[str, Histogram] | None = None, usual: Window | None = None
+    window: Window,
+    plan: Plan,
+    histograms: Mapping[str, Histogram] | None = None,
+    usual: Window | None = None,
+    overdue: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """A window of steps as plain data: rates, delays, costs, where the time goes, what waits, is shed and held.
 
     `histograms` say how the values of outputs are distributed when no predicate leaves any out, `usual` steps in which
-    none did what boxes let through.
+    none did what boxes let through, `overdue` how many tuples of outputs wait beyond their good zones.
     """
     if not window.steps:
         return {}
     last, span = window.steps[-1], window.span or 1e-9
     network = plan.network
-    utility = utilities(window, network, histograms, usual)
+    utility = utilities(window, network, histograms, usual, overdue)
     return {
         "utility": round(total(network, utility), 4),
         "steps": len(window.steps),
