@@ -151,3 +151,16 @@ def _type(name: str, kind: object) -> Type:
 def _annotated(kind: object) -> object:
     # Under `from __future__ import annotations` an annotation is its text.
     return {"bool": bool}.get(kind, kind) if isinstance(kind, str) else kind
+
+
+FIRST_MICROSECOND, LAST_MICROSECOND = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The beginning of the year 1 and the end of 9999: no other times have a text, or are known to Python."""
+
+
+def within_years(times: pl.Series) -> pl.Series:
+    """Timestamps, null where one is not of the years 1 to 9999."""
+    counts = times.to_physical()
+    low, high = counts.min(), counts.max()
+    if low is None or (low >= FIRST_MICROSECOND and high <= LAST_MICROSECOND):  # type: ignore[operator]
+        return times
+    return times.set(~counts.is_between(FIRST_MICROSECOND, LAST_MICROSECOND).fill_null(True), None)

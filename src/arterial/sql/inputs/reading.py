@@ -27,14 +27,13 @@ from arterial.connectors.times import (
     times_of_numbers,
     unit_of,
     why_no_time,
-    within_years,
 )
 from arterial.connectors.values import is_number, wrong_values
 from arterial.errors import DataError
 from arterial.moving.files.event_file import FIELDS, read_events
 from arterial.moving.files.event_table import EVENT_SCHEMA
 from arterial.moving.queries.space import Space
-from arterial.network.schema import Field, Schema, Type
+from arterial.network.schema import Field, Schema, Type, within_years
 from arterial.sql.catalog import (
     OBJECT_NAMES,
     TIME_NAMES,
