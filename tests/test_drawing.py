@@ -99,6 +99,10 @@ MISTAKES: list[tuple[Mistake, list[str]]] = [
     (lambda n, s: s.union("u", 7), ["expected a stream for input 'in1'"]),  # type: ignore[arg-type]
     (lambda n, s: n.source("two", [1, 2]), ["expected a schema"]),  # type: ignore[arg-type]
     (lambda n, s: n.source("two", {"@x": int}), ["do not begin with @"]),
+    (lambda n, s: n.source("two", {"*": int}), ["cannot be named '*'"]),
+    (lambda n, s: n.source("two", {"^x.*$": int}), ["cannot be named '^x.*$'", "a text from ^ to $"]),
+    (lambda n, s: s.map("m", **{"@alive": "1"}), ["box 'm'", "cannot be named '@alive'"]),
+    (lambda n, s: s.top("m", 2, "1", 5, rank="*"), ["box 'm'", "cannot be named '*'"]),
     (lambda n, s: n.relation("r", {"k": int, "v": str}, key="k", rows=[(1, 2)]), ["'v' as string, got 2"]),
     (lambda n, s: n.relation("r", {"k": int}, key="k"), ["a column beside its key"]),
     (lambda n, s: n.relation("r", {"k": int, "v": int}, key="k", rows=[(1, 2), (1, 3)]), ["two rows"]),

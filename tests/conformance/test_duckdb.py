@@ -73,6 +73,11 @@ DIFFERS: dict[str, list[tuple[str, Any, Any]]] = {
         ("cast(n as timestamp)", datetime(1970, 1, 1, microsecond=5), ERROR),
         ("cast(cast('1970-01-01 00:01' as timestamp) as int64)", 60_000_000, ERROR),
     ],
+    "`to_timestamp(n)`": [
+        ("year(to_timestamp(n * 1000000000000))", None, 160413),
+        ("year(epoch_ms(n * 1000000000000000))", None, 160413),
+        ("cast(timestamp '9999-12-31' + interval '1 day' as string)", None, "10000-01-01 00:00:00"),
+    ],
     "`t - t`": [
         ("timestamp '1970-01-02' - timestamp '1970-01-01'", 86_400_000_000, timedelta(days=1)),
     ],

@@ -185,7 +185,8 @@ def test_a_file_without_a_time_in_any_row(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_names_that_no_column_may_have_are_left_out(kind: str, tmp_path: Path) -> None:
-    rows = pl.DataFrame({"time": [1, 2], "@kind": ["a", "b"]} | ({} if kind == "csv" else {"": [3, 4]}))
+    rows = pl.DataFrame({"time": [1, 2], "@kind": ["a", "b"], "*": [5, 6], "^t.*$": [7, 8]})
+    rows = rows if kind == "csv" else rows.with_columns(pl.Series("", [3, 4]))
     path = tmp_path / f"cars.{kind}"
     {"csv": rows.write_csv, "jsonl": rows.write_ndjson, "parquet": rows.write_parquet}[kind](path)
     found = inspect_file(path)

@@ -188,3 +188,27 @@ def test_what_a_notebook_shows() -> None:
     assert "finished, step 1, 100 tuples in" in shown
     assert "<svg" in shown
     assert "<td>per_minute</td>" in shown
+
+
+def test_what_polars_cannot_write_fails_the_run(reports: Path, tmp_path: Path) -> None:
+    """Polars panics with what is no `Exception`; a run that it ends has failed, and says so."""
+    net = art.Network("far")
+    far = art.function(reads=["speed"], produces="timestamp")(lambda speed: speed * 0 + (2**63 - 1))
+    net.source("reports", {"time": int, "speed": int}).map("far", at=far).output("all")
+    run = art.run(net, reports=reports, all=tmp_path / "all.jsonl", local=True)
+    with pytest.raises(art.RunError, match="the run stopped: PanicException"):
+        run.wait(60)
+    assert run.state == "failed"
+
+
+def test_a_box_in_which_polars_panics_is_named(reports: Path) -> None:
+    def shown(speed: pl.Series) -> pl.Series:
+        return pl.Series([str(at) for at in (speed * 0 + (2**63 - 1)).cast(pl.Datetime("us")).to_list()])
+
+    net = art.Network("far")
+    shown_there = art.function(reads=["speed"], produces="string")(shown)
+    net.source("reports", {"time": int, "speed": int}).map("far", at=shown_there).output("all")
+    run = art.run(net, reports=reports, local=True)
+    with pytest.raises(art.ArterialError, match=r"box 'far'.*PanicException"):
+        run.wait(60)
+    assert run.state == "failed"

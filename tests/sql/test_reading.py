@@ -210,3 +210,11 @@ def test_numbers_too_large_for_seconds_are_parts_of_them(tmp_path: Path, texts: 
     got = read_input(tmp_path / "in.csv", Wishes())
     assert datetime(2026, 3, 1, 6, 0, 0, 500_000) in got.rows["t"]
     assert f"numbers in column 't' are read as {name} since 1970" in got.notices[0]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_columns_that_cannot_be_named_are_left_out(kind: str, tmp_path: Path) -> None:
+    rows = pl.DataFrame({"t": [1, 2], "@a": [3, 4], "*": [5, 6], "^t.*$": [7, 8], "v": [9, 10]})
+    path = tmp_path / f"cars.{kind}"
+    {"csv": rows.write_csv, "jsonl": rows.write_ndjson, "parquet": rows.write_parquet}[kind](path)
+    assert read_input(path, Wishes()).rows.rows() == [(1, 9), (2, 10)]

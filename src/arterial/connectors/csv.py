@@ -18,6 +18,7 @@ from numba import njit
 from arterial.arrays import Array
 from arterial.connectors.rejects import Reject
 from arterial.errors import DataError
+from arterial.network.schema import can_be_named
 
 BLOCK_BYTES = 4 * 1024 * 1024
 LONGEST_QUOTED = 1024 * 1024
@@ -157,7 +158,9 @@ def read_records(
 
 
 def read_texts(path: Path, *, aside: bool = False, opened: BinaryIO | None = None) -> Texts:
-    """Read all columns of a file as texts. A record that is not UTF-8 is an error or, with `aside`, a reject.
+    """Read all columns of a file that a network can name, as texts.
+
+    A record that is not UTF-8 is an error or, with `aside`, a reject.
 
     `opened` are its bytes, if they were compressed.
     """
@@ -166,7 +169,7 @@ def read_texts(path: Path, *, aside: bool = False, opened: BinaryIO | None = Non
         with opened or path.open("rb") as file:
             header = read_header(file, str(path))
             assert header is not None
-            types: dict[str, pl.DataType] = dict.fromkeys(header.names, pl.String())
+            types: dict[str, pl.DataType] = {name: pl.String() for name in header.names if can_be_named(name)}
             line = 2
             for records, bad, _, passed in record_blocks(file, header):
                 rows = read_records(records, header, types)

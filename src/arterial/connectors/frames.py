@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 
 from arterial.connectors.memory_source import ArrivingSource, MemorySource
-from arterial.connectors.times import FORMATS, expected_number, parse_times, unit_of, within_years
+from arterial.connectors.times import FORMATS, expected_number, parse_times, unit_of
 from arterial.connectors.values import is_number
 from arterial.errors import DataError, near
 from arterial.network.box import SIGN, Stream
-from arterial.network.schema import Schema, Type
+from arterial.network.schema import Schema, Type, within_years
 from arterial.network.train import BEGIN, END, FURTHEST, Train
 
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)

@@ -14,6 +14,7 @@ from numba import njit
 
 from arterial.arrays import Array
 from arterial.errors import DataError, near
+from arterial.network.schema import FIRST_MICROSECOND, LAST_MICROSECOND
 
 FORMATS = (
     "2026-03-01T06:00:00Z, 2026-03-01 06:00:00.125, 2026-03-01T06:00+01:00, 2026-03-01, or a number of seconds, "
@@ -37,9 +38,6 @@ _YEAR = 31_536_000
 
 _FIRST = 1000
 """So many numbers are looked at."""
-
-FIRST_MICROSECOND, LAST_MICROSECOND = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The beginning of the year 1 and the end of 9999: no other times have a text, or are known to Python."""
 
 _NO_TIME_OF_DAY = re.compile(r"^\s*\d{4}-\d\d-\d\d[Tt ](24:00|\d\d:\d\d:60)")
 """Midnight as the end of a day, and leap seconds, which are written where one is inserted."""
@@ -134,15 +132,6 @@ def check_options(unit: str | None, timezone: str | None, where: str) -> None:
             raise DataError(
                 f"{where}: unknown time zone {timezone!r}; expected a name such as Europe/Berlin or UTC"
             ) from None
-
-
-def within_years(times: pl.Series) -> pl.Series:
-    """Timestamps, null where one is not of the years 1 to 9999."""
-    counts = times.to_physical()
-    low, high = counts.min(), counts.max()
-    if low is None or (low >= FIRST_MICROSECOND and high <= LAST_MICROSECOND):  # type: ignore[operator]
-        return times
-    return times.set(~counts.is_between(FIRST_MICROSECOND, LAST_MICROSECOND).fill_null(True), None)
 
 
 def why_no_time(text: str, timezone: str | None) -> str | None:

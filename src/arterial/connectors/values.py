@@ -20,10 +20,9 @@ from arterial.connectors.times import (
     times_of_numbers,
     unit_of,
     why_no_time,
-    within_years,
 )
 from arterial.errors import DataError
-from arterial.network.schema import Field, Schema, Type
+from arterial.network.schema import Field, Schema, Type, within_years
 
 NOTHING_FITS_AFTER = 100_000
 """If the first so many lines do not fit, none will."""

@@ -143,6 +143,7 @@ class NetworkValue:
                 outputs = box.streams(inputs)
                 for port, stream in outputs.items():
                     require_sign(stream, port)
+                    stream.schema.check_names()
             except NetworkError as mistake:
                 arcs = ", ".join(str(Arc(begin, Port(box.name, port))) for port, begin in self.arrivals(box).items())
                 where = f"network {self.name!r}, box {box.name!r}" + (f" (fed by {arcs})" if arcs else "")

@@ -89,10 +89,14 @@ class Schema:
         schema = cls(tuple(Field(str(name), _type(name, kind)) for name, kind in columns.items()))
         if not schema.fields:
             raise NetworkError("a schema needs at least one column")
-        for name in schema.names:
-            if not can_be_named(name):
-                raise NetworkError(f"a column cannot be named {name!r}; names are not empty and do not begin with @")
+        schema.check_names()
         return schema
+
+    def check_names(self) -> None:
+        """Raise unless columns of a network may have these names."""
+        for name in self.names:
+            if not can_be_named(name):
+                raise NetworkError(f"a column cannot be named {name!r}; {EXPECTED_NAMES}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,9 +127,13 @@ class Schema:
         return {field.name: field.type.polars for field in self.fields}
 
 
+EXPECTED_NAMES = "names are not empty, do not begin with @, and are not * or a text from ^ to $"
+
+
 def can_be_named(name: str) -> bool:
-    """Whether a column of a network may have this name."""
-    return bool(name) and not name.startswith("@")
+    """Whether a column of a network may have this name: boxes name columns of their own with @, and polars takes `*`
+    and what stands between ^ and $ for several columns."""
+    return bool(name) and name != "*" and not name.startswith("@") and not (name[0] == "^" and name[-1] == "$")
 
 
 @lru_cache(maxsize=1024)
@@ -151,3 +159,16 @@ def _type(name: str, kind: object) -> Type:
 def _annotated(kind: object) -> object:
     # Under `from __future__ import annotations` an annotation is its text.
     return {"bool": bool}.get(kind, kind) if isinstance(kind, str) else kind
+
+
+FIRST_MICROSECOND, LAST_MICROSECOND = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The beginning of the year 1 and the end of 9999: no other times have a text, or are known to Python."""
+
+
+def within_years(times: pl.Series) -> pl.Series:
+    """Timestamps, null where one is not of the years 1 to 9999."""
+    counts = times.to_physical()
+    low, high = counts.min(), counts.max()
+    if low is None or (low >= FIRST_MICROSECOND and high <= LAST_MICROSECOND):  # type: ignore[operator]
+        return times
+    return times.set(~counts.is_between(FIRST_MICROSECOND, LAST_MICROSECOND).fill_null(True), None)

@@ -26,7 +26,7 @@ from arterial.connectors.times import FORMATS, NAMES, check_options, parse_times
 from arterial.connectors.values import TimeOptions
 from arterial.errors import DataError
 from arterial.network.duration import as_duration
-from arterial.network.schema import Field, Schema, Type, can_be_named
+from arterial.network.schema import EXPECTED_NAMES, Field, Schema, Type, can_be_named
 from arterial.network.train import BEGIN
 from arterial.storage.remote import path_of
 
@@ -132,12 +132,12 @@ def inspect_file(path: Path, *, time: str | None = None, options: TimeOptions | 
     options = options or TimeOptions()
     check_options(options.unit, options.timezone, str(path))
     file, *others = find_files(path_of(path), "inspect")
+    names = _names_of(file)
+    if not any(map(can_be_named, names)):
+        raise DataError(f"{file.path}: has no column with a name that a column may have; {EXPECTED_NAMES}")
     schema = _schema_of_texts(file, time) if file.is_text else _schema_of_columns(file, time)
     columns = _nested_in(file) if file.is_text else {name: str(kind) for name, kind in columns_of(file).items()}
-    columns |= {name: f"named {name!r}, as no column may be" for name in schema.names if not can_be_named(name)}
-    schema = Schema(tuple(column for column in schema if can_be_named(column.name)))
-    if not schema.names:
-        raise DataError(f"{file.path}: has no column with a name that is not empty and does not begin with @")
+    columns |= {name: f"named {name!r}, as no column may be" for name in names if not can_be_named(name)}
     if time is not None and time in columns and time not in schema:
         raise DataError(
             f"{file.path}: the column {time!r} is {columns[time]} and cannot be the time; expected {FORMATS}"
@@ -195,8 +195,27 @@ def _moment(at: int, kind: Type) -> Any:
         return f"{at:,} microseconds since 1970"
 
 
+def _names_of(file: DataFile) -> list[str]:
+    """The names of the columns, those that no column of a network may have too."""
+    if not file.is_text:
+        return list(columns_of(file))
+    try:
+        if file.kind != CSV:
+            return keys_of(file)
+        with file.open() as stream:
+            header = read_header(stream, str(file.path))
+    except OSError as fault:
+        raise _unreadable(file, fault) from None
+    assert header is not None
+    return list(header.names)
+
+
+def _unreadable(file: DataFile, fault: OSError) -> DataError:
+    return DataError(f"{file.path}: cannot be read as {file.kind}: {fault.strerror or fault}")
+
+
 def _schema_of_columns(file: DataFile, time: str | None) -> Schema:
-    columns = columns_of(file)
+    columns = {name: kind for name, kind in columns_of(file).items() if can_be_named(name)}
     first = next(row_blocks(file, tuple(columns), size=_FIRST_ROWS), pl.DataFrame(schema=dict(columns)))
     fields = []
     for name, kind in columns.items():
@@ -275,7 +294,7 @@ def _texts(file: DataFile) -> Iterator[pl.DataFrame]:
     try:
         yield from _opened_texts(file)
     except OSError as fault:
-        raise DataError(f"{file.path}: cannot be read as {file.kind}: {fault.strerror or fault}") from None
+        raise _unreadable(file, fault) from None
 
 
 def _opened_texts(file: DataFile) -> Iterator[pl.DataFrame]:
@@ -283,13 +302,13 @@ def _opened_texts(file: DataFile) -> Iterator[pl.DataFrame]:
         if file.kind == CSV:
             header = read_header(stream, str(file.path))
             assert header is not None
-            types: dict[str, pl.DataType] = dict.fromkeys(header.names, pl.String())
+            types: dict[str, pl.DataType] = {name: pl.String() for name in header.names if can_be_named(name)}
             for records, _, _, _ in record_blocks(stream, header):
                 rows = read_records(records, header, types, lossy=True)
                 if rows is not None:
                     yield rows
             return
-        names = tuple(keys_of(file))
+        names = tuple(filter(can_be_named, keys_of(file)))
         for texts, _ in text_blocks(stream, names):
             yield texts.rows
 

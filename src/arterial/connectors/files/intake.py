@@ -35,12 +35,11 @@ from arterial.connectors.files.pieces import (
 from arterial.connectors.files.reader import FileReader, Request, check_memory, instants
 from arterial.connectors.frames import check_columns
 from arterial.connectors.rejects import SEVERAL_FILES, Reject, Rejects, set_aside
-from arterial.connectors.times import FIRST_MICROSECOND, LAST_MICROSECOND
 from arterial.connectors.times import NAMES as UNIT_NAMES
 from arterial.connectors.values import NOTHING_FITS_AFTER, nothing_fits
 from arterial.errors import DataError, MachineError
 from arterial.network.duration import as_duration
-from arterial.network.schema import Schema, Type
+from arterial.network.schema import FIRST_MICROSECOND, LAST_MICROSECOND, Schema, Type
 from arterial.network.train import BEGIN, END, FURTHEST
 from arterial.storage.place import make_folder, put_in_place, remove, remove_folder
 from arterial.storage.remote import path_of, readable

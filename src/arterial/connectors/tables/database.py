@@ -17,9 +17,9 @@ import polars as pl
 from arterial.connectors.options import quoted
 from arterial.connectors.postgres import Postgres, qualified
 from arterial.connectors.tables.source import TableSource, check_key
-from arterial.connectors.times import parse_times, within_years
+from arterial.connectors.times import parse_times
 from arterial.errors import ArterialError, DataError
-from arterial.network.schema import Schema, Type
+from arterial.network.schema import Schema, Type, within_years
 
 _WAITING_SECONDS = 30.0
 _LARGEST: Mapping[Type, int] = {Type.INT8: 2**7, Type.INT16: 2**15, Type.INT32: 2**31, Type.INT64: 2**63}

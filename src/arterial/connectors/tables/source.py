@@ -23,13 +23,12 @@ from arterial.errors import ArterialError, DataError
 from arterial.network.duration import Duration, units
 from arterial.network.keys.slots import pieces
 from arterial.network.relation import DELETED, LOADED, loaded_columns
-from arterial.network.schema import Schema, Type
+from arterial.network.schema import FIRST_MICROSECOND, Schema, Type
 from arterial.network.train import BEGIN, END, FURTHEST
 from arterial.storage.damage import read_parquet
 from arterial.storage.place import make_folder, put_in_place, remove
 from arterial.storage.remote import path_of, stamp
 
-_FIRST_MICROSECOND = -62_135_596_800_000_000
 """The beginning of the year 1, before which no timestamp is."""
 
 _SHORTEST_WAIT = 0.001
@@ -220,7 +219,7 @@ class TableSource(Source):
 
 def first_instant(kind: Type) -> int:
     """The time from which the first rows hold, before which no tuple is."""
-    return _FIRST_MICROSECOND if kind is Type.TIMESTAMP else -FURTHEST
+    return FIRST_MICROSECOND if kind is Type.TIMESTAMP else -FURTHEST
 
 
 def check_key(rows: pl.DataFrame, key: tuple[str, ...], relation: str, where: str, lines: Any, line: str) -> None:

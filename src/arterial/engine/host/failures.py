@@ -71,7 +71,7 @@ def process_guarded(
             outputs = box.process(remaining, overlay)
         except DamagedStateError:
             raise
-        except Exception as failure:
+        except (Exception, pl.exceptions.PanicException) as failure:
             state.memo.clear()
             reject, remaining = _find(box, remaining, state, failure)
             if policy == FAIL or reject.tuple is None:
@@ -108,7 +108,9 @@ def write_rejects(folder: Path, step: int, level: int, slot: int, rejects: Seque
         raise RunError(f"cannot write the tuples set aside to {path}: {trouble.strerror}") from None
 
 
-def _find(box: Box, trains: Mapping[str, Train], state: State, failure: Exception) -> tuple[Reject, dict[str, Train]]:
+def _find(
+    box: Box, trains: Mapping[str, Train], state: State, failure: BaseException
+) -> tuple[Reject, dict[str, Train]]:
     """The first tuple without which the box does not fail, and the trains without it."""
     attempt = {port: Train(train.tuples.clear(), train.through) for port, train in trains.items()}
     if _fails(box, attempt, state):
@@ -134,7 +136,7 @@ def _find(box: Box, trains: Mapping[str, Train], state: State, failure: Exceptio
 def _fails(box: Box, trains: Mapping[str, Train], state: State) -> bool:
     try:
         box.process(trains, Overlay(state))
-    except Exception:
+    except (Exception, pl.exceptions.PanicException):
         return True
     finally:
         state.memo.clear()

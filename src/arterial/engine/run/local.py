@@ -13,6 +13,8 @@ from pathlib import Path
 from threading import Condition, RLock, Thread
 from typing import Any
 
+import polars as pl
+
 from arterial.connectors.points.contents import POINTS
 from arterial.connectors.sink import Delivery, Sink
 from arterial.connectors.source import Source
@@ -214,7 +216,7 @@ class LocalRun(Run):
                     sink.finish()
         except ArterialError as mistake:
             self._error = mistake
-        except Exception as trouble:
+        except (Exception, pl.exceptions.PanicException) as trouble:  # polars panics with what is no Exception
             self._error = RunError(f"the run stopped: {type(trouble).__name__}: {trouble}")
             self._error.__cause__ = trouble
         finally:

@@ -11,7 +11,7 @@ from arterial.errors import near
 from arterial.network.duration import units
 from arterial.network.expression.binder import Binder
 from arterial.network.expression.tree import Call, Literal, Tree, cast
-from arterial.network.schema import Type
+from arterial.network.schema import FIRST_MICROSECOND, LAST_MICROSECOND, Type
 
 SECOND = 1_000_000
 _LENGTHS = {"second": SECOND, "minute": 60 * SECOND, "hour": 3600 * SECOND, "day": 86_400 * SECOND}
@@ -143,18 +143,25 @@ class Times(Binder):
         if seconds.type is Type.FLOAT64:
             count = Call("*", (seconds, Literal(float(SECOND), Type.FLOAT64)), Type.FLOAT64)
             return cast(cast(Call("round", (count,), Type.FLOAT64), Type.INT64), Type.TIMESTAMP)
-        return cast(_times(cast(seconds, Type.INT64), SECOND), Type.TIMESTAMP)
+        return self._instant_of(seconds, SECOND)
 
     def _epoch_ms(self, part: Any) -> Tree:
         """Of a time its milliseconds since 1970, rounded; of a number the time."""
         value = self._as_instant(self.tree(part))
         if value.type is not None and value.type.is_integer:
-            return cast(_times(cast(value, Type.INT64), _FINE["millisecond"]), Type.TIMESTAMP)
+            return self._instant_of(value, _FINE["millisecond"])
         if value.type not in (Type.TIMESTAMP, None):
             raise self._error(f"epoch_ms needs a timestamp, or milliseconds as an integer, got {value.type}")
         count = cast(cast(value, Type.TIMESTAMP), Type.INT64)
         away = self._case(self._comparison("<", count, Literal(0, Type.INT64)), _plus(count, -500), _plus(count, 500))
         return self._nearer_zero(away, 1_000)
+
+    def _instant_of(self, number: Tree, by: int) -> Tree:
+        """A number as a time; null where it is too large, before the product would wrap around to another time."""
+        count = cast(number, Type.INT64)
+        low, high = (Literal(edge // by, Type.INT64) for edge in (FIRST_MICROSECOND, LAST_MICROSECOND))
+        fits = Call("and", (self._comparison(">=", count, low), self._comparison("<=", count, high)), Type.BOOL)
+        return cast(self._case(fits, _times(count, by), Literal(None, Type.INT64)), Type.TIMESTAMP)
 
     def _nearer_zero(self, count: Tree, by: int) -> Tree:
         """A quotient of which the fraction is cut off."""

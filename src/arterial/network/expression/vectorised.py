@@ -12,7 +12,7 @@ import polars as pl
 
 from arterial.network.expression import elementwise
 from arterial.network.expression.tree import Column, Literal, Tree
-from arterial.network.schema import Type
+from arterial.network.schema import Type, within_years
 
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 """Text that stands for true and for false, in any case."""
@@ -111,6 +111,8 @@ def _cast(value: pl.Expr, origin: Type | None, to: Type) -> pl.Expr:
     if to is Type.STRING and origin is Type.TIMESTAMP:
         text = value.dt.strftime("%Y-%m-%d %H:%M:%S%.6f").str.replace(r"(\.\d*?)0+$", "${1}")
         return text.str.strip_suffix(".")
+    if to is Type.TIMESTAMP:
+        return value.cast(to.polars, strict=False).map_batches(within_years, return_dtype=to.polars)
     return value.cast(to.polars, strict=False)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from arterial.network.expression import elementwise
 from arterial.network.expression.parser import parse
 from arterial.network.expression.tree import Column, Literal, Tree
-from arterial.network.schema import Schema, Type
+from arterial.network.schema import FIRST_MICROSECOND, LAST_MICROSECOND, Schema, Type
 
 Tuple = Mapping[str, Any]
 EPOCH = datetime(1970, 1, 1)
@@ -92,7 +92,9 @@ def cast_value(value: Any, to: Type) -> Any:
             return text.rstrip("0") if value.microsecond else text
         return value_to_instant(value) if to is Type.INT64 else value
     if to is Type.TIMESTAMP:
-        return _parse_instant(value) if isinstance(value, str) else instant_to_value(value, to)
+        if isinstance(value, str):
+            return _parse_instant(value)
+        return instant_to_value(value, to) if FIRST_MICROSECOND <= value <= LAST_MICROSECOND else None
     if to is Type.STRING:
         return value if isinstance(value, str) else str(value).lower()
     if to is Type.BOOL and isinstance(value, str):

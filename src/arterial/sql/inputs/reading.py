@@ -27,14 +27,13 @@ from arterial.connectors.times import (
     times_of_numbers,
     unit_of,
     why_no_time,
-    within_years,
 )
 from arterial.connectors.values import is_number, wrong_values
 from arterial.errors import DataError
 from arterial.moving.files.event_file import FIELDS, read_events
 from arterial.moving.files.event_table import EVENT_SCHEMA
 from arterial.moving.queries.space import Space
-from arterial.network.schema import Field, Schema, Type
+from arterial.network.schema import Field, Schema, Type, can_be_named, within_years
 from arterial.sql.catalog import (
     OBJECT_NAMES,
     TIME_NAMES,
@@ -83,7 +82,7 @@ def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space 
     try:
         file = data_file(path)
         if not file.is_text:
-            found = read_whole(file, tuple(columns_of(file)))
+            found = read_whole(file, tuple(filter(can_be_named, columns_of(file))))
             if file.kind == PARQUET and set(EVENT_SCHEMA.names) <= set(found.columns):
                 return _from_events(path, space)
             return _typed(path, _numbered(found), wishes, table, space)
@@ -93,7 +92,7 @@ def read_input(path: Path, wishes: Wishes, *, table: bool = False, space: Space 
             if file.kind == CSV:
                 texts = read_texts(path, aside=True, opened=stream)
             else:
-                texts = read_all(stream, tuple(keys_of(file)))
+                texts = read_all(stream, tuple(filter(can_be_named, keys_of(file))))
         return _typed(path, texts, wishes, table, space)
     except OSError as fault:
         raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from None
