@@ -141,7 +141,7 @@ def begin_point(folder: Path, name: str, stream: Stream, storage_key: Sequence[s
 
 def begin_again(folder: Path, *, whole: bool) -> None:
     """Let a table that is there begin empty. It is `whole` if the next step gives it its history again; otherwise it is
-    another one, and whoever has read the old one is told so.
+    another one, and whoever has read the old one gets an error.
     """
     point, contents = read_point(folder), read_contents(folder)
     if point is None:

@@ -48,7 +48,7 @@ class StartedOverError(RunError):
 
     def __init__(self, point: str) -> None:
         super().__init__(
-            f"connection point {point!r}: its table was begun anew, as when a run is started over or its network has "
+            f"connection point {point!r}: its table was begun again, as when a run is started over or its network has "
             "the connection point again, and what is kept now is not what was kept before. Ask again, from the start"
         )
 

@@ -13,7 +13,7 @@ from arterial.linearroad.formats.dialects import Dialect, chunks_of, output_file
 
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "worst": 100}
 _COUNTED = 10_000_000
-"""Up to so many milliseconds waits are told apart; Emit has no smaller part."""
+"""Up to so many milliseconds waits are counted apart; Emit has no smaller part."""
 
 
 def response_times(out: Path, dialect: Dialect) -> dict[str, dict[str, Any]]:
