@@ -26,11 +26,12 @@ SOURCE = ROOT / "src" / "arterial"
 ROOMS = ("engine", "connectors", "storage", "network", "optimize")
 EVERYDAY = re.findall(
     r"\w+",
-    """application ahead begin bound chain clean compile cost crossing csv daemon damage decide drawn drop dropped error failed
-    failures file find finished folder format gateway hash hashing hdfs http in inprocess insert java json later life local
-    lock lower made memory names nulls optimize over packed packing parser partitions place postgres preloaded private
-    process processor python read reader reading ready reorder rules s3 serial server session settings share show
-    spark sqlite start started storage table texts tree troubles vectorised""",
+    """application ahead begin bound chain clean compile cost crossing csv daemon damage decide drawn drop
+    dropped error failed failures file find finished folder format gateway hash hashing hdfs http in inprocess
+    insert java json later life local lock lower made memory names nulls optimize over packed packing parser
+    partitions place postgres preloaded private process processor python read reader reading ready reorder rules
+    s3 serial server session settings share show spark sqlite start started storage table texts tree troubles
+    vectorised""",
 )
 
 BANNED = re.compile(

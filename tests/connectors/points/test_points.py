@@ -246,10 +246,10 @@ def test_a_reader_whose_table_is_gone_gives_no_wrong_answer(tmp_path: Path) -> N
     one = source(sink)
     after = one.plan(one.begin(), ALL)
     rmtree(one.folder)
-    with pytest.raises(RunError, match="begun anew"):
+    with pytest.raises(RunError, match="begun again"):
         one.read(one.begin(), after, Part(0, 1))
     give(table(tmp_path), 1)
-    with pytest.raises(RunError, match="begun anew"):
+    with pytest.raises(RunError, match="begun again"):
         one.look()
 
 

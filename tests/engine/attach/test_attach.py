@@ -205,7 +205,7 @@ def test_a_run_that_is_started_over_ends_the_answer(tmp_path: Path) -> None:
     assert next(pieces).through == 29
     run.stop()
     finished(tmp_path / "c")
-    with pytest.raises(RunError, match="begun anew"):
+    with pytest.raises(RunError, match="begun again"):
         next(pieces)
 
 
@@ -242,7 +242,7 @@ def test_a_point_that_comes_back_begins_again_and_hides_no_gap(tmp_path: Path) -
     run.replace(city().value)
     source.may = 15
     wait_for(run, 15)
-    with pytest.raises(RunError, match=r"table was begun anew.*its network has the connection point again"):
+    with pytest.raises(RunError, match=r"table was begun again.*its network has the connection point again"):
         next(pieces)
     assert all_of(attach(tmp_path / "c", "kept", up_to=44)).equals(reports().filter(pl.col("time").is_between(36, 44)))
     source.all.set()
