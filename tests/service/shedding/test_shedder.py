@@ -15,8 +15,9 @@ from arterial.figures.steering import Drop, Steering
 from arterial.figures.step import BoxFigures, SourceFigures, StepFigures
 from arterial.figures.window import Window
 from arterial.service.load import measure
+from arterial.service.shares import in_force
 from arterial.service.shedding.overload import late, overload
-from arterial.service.shedding.shedder import Memory, Shedder, shed
+from arterial.service.shedding.shedder import DISTRUST, STILL, Memory, Shedder, shed
 from arterial.service.simulation import SimulatedRun
 from arterial.service.utility import total, utilities
 from tests.service.networks import FAN_OUT_COST, JOIN_COST, fan_out, join, load_of
@@ -96,6 +97,33 @@ def test_a_load_that_swings_around_saturation_keeps_one_plan(period: float) -> N
     changes = sum(before != after for before, after in itertools.pairwise(plans))
     assert changes <= 3
     assert late_after(simulated, 15) == []
+
+
+def test_outputs_that_stay_late_under_a_plan_are_believed_more_than_the_costs() -> None:
+    simulated = run(lambda t: SATURATION * 2)
+    (shedder,) = (one for one in simulated.controllers if isinstance(one, Shedder))
+    steering, memory = simulated.run(20).steering, shedder.memory
+    assert memory.trust == 1.0
+
+    def work(plan: Steering) -> float:
+        load = measure(simulated.window, simulated.network, 2)
+        assert load is not None
+        return load.work(in_force(simulated.window, simulated.network, plan.shed))
+
+    *before, one, two = simulated.window.steps
+    delayed = [replace(s, outputs={n: replace(o, delay=9.0) for n, o in s.outputs.items()}) for s in (one, two)]
+    still_late = Window(10, [*before, *delayed])
+    soon = replace(memory, changed=two.born + two.seconds - STILL / 2)
+    _, memory_soon = shed(still_late, simulated.network, steering, soon, 2, 0.9)
+    assert memory_soon.trust == 1.0, "a new plan first works off what waits"
+    then = replace(memory, changed=two.born + two.seconds - STILL)
+    plan, doubting = shed(still_late, simulated.network, steering, then, 2, 0.9)
+    assert doubting.trust == DISTRUST
+    assert work(plan) < work(steering)
+    _, again = shed(still_late, simulated.network, plan, doubting, 2, 0.9)
+    assert again.trust == DISTRUST, "not before the new plan has had its time"
+    _, calm = shed(simulated.window, simulated.network, Steering(), doubting, 2, 0.9)
+    assert calm.trust == 1.0
 
 
 @pytest.mark.thorough

@@ -44,6 +44,8 @@ class Overload:
     """What can be done with all outputs in their good zones, and within the headroom."""
     seen: bool
     """Whether an output left its good zone, or the work exceeded the capacity, in the last steps."""
+    late: bool = False
+    """Whether an output was beyond its good zone, or what waits grew, in all of the last steps."""
 
 
 def late(network: NetworkValue, step: StepFigures) -> tuple[str, ...]:
@@ -88,7 +90,7 @@ def overload(window: Window, load: Load, headroom: float, held: Collection[str] 
             lateness = True
     lately = work * (max(recently, rates.factor(LONG)) + behind)
     exceeds = now > capacity / MARGIN and _arrival_is_known(steps[-1])
-    return Overload(now, lately, capacity, lateness or exceeds)
+    return Overload(now, lately, capacity, lateness or exceeds, lateness)
 
 
 def _arrival_is_known(step: StepFigures) -> bool:

@@ -19,7 +19,7 @@ from arterial.service.branches import late_by
 from arterial.service.load import Load, measure
 from arterial.service.shares import in_force
 from arterial.service.shedding.greedy import MOST, Choices, choose
-from arterial.service.shedding.overload import overload
+from arterial.service.shedding.overload import Overload, overload
 from arterial.service.shedding.trials import Trial, begin_trials, came_to, judged, put_on_trial
 from arterial.service.turn import Turn
 from arterial.service.utility import outputs_of
@@ -34,6 +34,10 @@ SLACK = 0.85
 REFINE, SETTLED = 0.97, 6.0
 """A plan that was made to work off a queue leaves out too much afterwards. So after so many seconds without a change it
 is also lifted when it leaves less than this share of that work."""
+
+STILL, DISTRUST, LEAST_TRUST = 4.0, 0.93, 0.6
+"""If an output is late although a plan has been in force for so many seconds, the machine does less than the costs say.
+Then it is trusted with this share of what it was, down to the least, until nothing is left out any more."""
 
 FIRST = 1
 """Of the queue of an arc that is held newly, so much goes on until the holder says more."""
@@ -53,6 +57,8 @@ class Memory:
     unlike: Mapping[str, float] = field(default_factory=dict)
     """By arc, where whole groups are left out: the share that went for each share that was asked for. Groups are of any
     size and may be few."""
+    trust: float = 1.0
+    """The share that can really be done of what costs and limits say."""
     changed: float = -math.inf
     """When the plan was last changed, in seconds since 1970."""
     held: frozenset[str] | None = None
@@ -82,18 +88,21 @@ def shed(
     if load is None:
         return steering, memory
     found = overload(window, load, headroom, held | memory.emptied)
+    trust = _trust(window, found, memory) if steering.shed or held else 1.0
+    is_doubted = trust < memory.trust
+    memory, capacity = replace(memory, trust=trust), trust * found.capacity
     whole = load.work()
     left = load.work(in_force(window, network, steering.shed, held=held | memory.emptied)) / whole if whole else 1.0
     trials = {} if overflow else begin_trials(window, network, memory.histograms, memory.trials)
-    if found.seen and left * found.now > ENOUGH * found.capacity:
+    if is_doubted or (found.seen and left * found.now > ENOUGH * capacity):
         demand = found.now
-    elif (steering.shed or held) and left * found.lately < _slack(window, memory) * found.capacity:
+    elif (steering.shed or held) and left * found.lately < _slack(window, memory) * capacity:
         demand = found.lately
     else:
         drops, trials = judged(window, network, steering.shed, trials)
         return _holding(window, replace(steering, shed=drops), replace(memory, trials=trials), held)
     late = late_by(network, window.steps[-1].held) if overflow else frozenset[str]()
-    planned, wait = _plan(load, found.capacity, demand, memory, overflow, holdable, late)
+    planned, wait = _plan(load, capacity, demand, memory, overflow, holdable, late)
     drops, trials = put_on_trial(planned, trials, window.steps[-1].step)
     same = bool(wait) and (drops, wait) == (steering.shed, held)
     memory = replace(memory, trials=trials, changed=memory.changed if same else _now(window))
@@ -108,6 +117,13 @@ def _holding(window: Window, steering: Steering, memory: Memory, wait: frozenset
     emptied = frozenset(arc for arc in (memory.held | memory.emptied) - wait if queues.get(arc))
     hold = {arc: steering.hold.get(arc, FIRST) for arc in sorted(wait | emptied)}
     return replace(steering, hold=hold), replace(memory, held=wait, emptied=emptied)
+
+
+def _trust(window: Window, found: Overload, memory: Memory) -> float:
+    """How far what costs and limits say is believed, under a plan."""
+    if found.late and _now(window) - memory.changed >= STILL:
+        return max(LEAST_TRUST, DISTRUST * memory.trust)
+    return memory.trust
 
 
 def _slack(window: Window, memory: Memory) -> float:
