@@ -119,6 +119,10 @@ class Box(ABC):
     regroups: ClassVar[bool] = False
     """Gives its stream another key, and so may move tuples to another shard. Nothing else does."""
 
+    compares_equals: ClassVar[bool] = False
+    """Looks at nothing but tuples of one instant that are equal to each other: what leaves is the same in whatever
+    groups equal tuples meet."""
+
     everywhere: ClassVar[frozenset[str]] = frozenset()
     """The inputs that every shard gets whole, where the others are grouped: each group may need any of their tuples."""
 

@@ -39,6 +39,7 @@ class Net(Box):
 
     kind: ClassVar[str] = "net"
     takes_signed: ClassVar[bool] = True
+    compares_equals: ClassVar[bool] = True
 
     def streams(self, inputs: Mapping[str, Stream]) -> Mapping[str, Stream]:
         """The same stream, with a sign."""

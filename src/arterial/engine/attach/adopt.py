@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from arterial.boxes.signed.net import Net
 from arterial.boxes.tuples.group_by import GroupBy
 from arterial.boxes.tuples.map import Map
 from arterial.errors import NetworkError, RunError, near
@@ -57,10 +56,11 @@ def in_groups(query: NetworkValue) -> NetworkValue:
     """
     for name in query.output_names:
         box = query.box(next(iter(query.arrivals(query.box(name)).values())).box)
-        while (box.stateless and not box.regroups and len(box.inputs) == 1) or isinstance(box, Net):
+        while (box.stateless and not box.regroups and len(box.inputs) == 1) or box.compares_equals:
             box = query.box(query.arrivals(box)[IN].box)
-        if isinstance(box, GroupBy) and not box.columns and len(query.departures(Port(box.name, OUT))) == 1:
-            before, end = query.arrivals(box)[IN], query.departures(Port(box.name, OUT))[0]
+        left = Port(box.name, OUT)
+        if box.regroups and not query.streams[left].keyed_by and len(query.departures(left)) == 1:
+            before, end = query.arrivals(box)[IN], query.departures(left)[0]
             arcs = tuple(arc for arc in query.arcs if box.name not in (arc.begin.box, arc.end.box))
             boxes = tuple(one for one in query.boxes if one.name != box.name)
             groups = {key: tuple(one for one in inside if one != box.name) for key, inside in query.groups.items()}
