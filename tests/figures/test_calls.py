@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arterial.figures.calls import COLD, CallCost, Calls
+from arterial.figures.calls import COLD, MOST, CallCost, Calls
 from arterial.figures.step import BoxFigures, StepFigures
 from arterial.figures.window import Window
 
@@ -62,6 +62,16 @@ def test_what_is_dearer_with_fewer_tuples_is_not_believed() -> None:
     for place, number in enumerate((10, 10, 10, 1_000, 1_000, 1_000, 1_000)):
         calls.add(0.1 * place, number, 2.0 if number == 10 else 0.01)
     assert calls.cost is None
+
+
+def test_a_call_costs_milliseconds() -> None:
+    calls = Calls()
+    for place, number in enumerate([1_000_000] * 3 + [500_000, 2_000_000] * 4):
+        calls.add(float(place), number, 0.5 + 1e-6 * number)
+    cost = calls.cost
+    assert cost is not None
+    assert cost.call == MOST
+    assert cost.tuple == pytest.approx(1.4e-6, rel=0.1), "tuples bear what is no call's"
 
 
 def test_a_window_keeps_what_older_steps_told() -> None:

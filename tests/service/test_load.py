@@ -55,12 +55,12 @@ def test_a_call_of_a_box_belongs_to_the_step_and_not_to_its_tuples() -> None:
     for number, tuples in enumerate([1_000, 9_000, 2_000, 5_000, 3_000, 8_000, *[10] * 40]):
         boxes = {
             "s": BoxFigures({}, {"out": tuples}, 1e-6 * tuples),
-            "f": BoxFigures({"in": tuples}, {"out": tuples}, 0.02 + 5e-6 * tuples),
+            "f": BoxFigures({"in": tuples}, {"out": tuples}, 0.008 + 5e-6 * tuples),
             "o": BoxFigures({"in": tuples}),
         }
-        seconds = 0.03 + 6e-6 * tuples
+        seconds = 0.018 + 6e-6 * tuples
         window.add(StepFigures(number, 1, 0.1 * number, seconds, boxes, sources={"s": SourceFigures(tuples, 0)}))
     load = measure(window, network(), 1)
     assert load is not None
     assert load.cost["f"] == pytest.approx(5e-6, rel=0.01), "and not two thousandths of a second"
-    assert load.fixed == pytest.approx(0.03, rel=0.05)
+    assert load.fixed == pytest.approx(0.018, rel=0.05)

@@ -21,6 +21,8 @@ ODD = 2.0
 """A call that took so many times what is usual counts as this: the machine had paused."""
 NONSENSE = -0.5
 """Where the mean call has such a share of its seconds by its tuples, something else was slow: nothing is known."""
+MOST = 0.01
+"""A call costs at most so many seconds; what seems to be more is that tuples cost more at one time than at another."""
 LEAST = 0.05
 """A tuple costs at least this share of what it seems to cost with all of the call."""
 
@@ -49,10 +51,10 @@ class Calls:
 
         >>> calls = Calls()
         >>> for second, tuples in enumerate((5, 5, 10, 20, 80, 160, 40, 10, 20)):
-        ...     calls.add(float(second), tuples, 0.02 + 0.001 * tuples)
+        ...     calls.add(float(second), tuples, 0.002 + 0.001 * tuples)
         >>> cost = calls.cost
         >>> round(cost.call, 6), round(cost.tuple, 6)
-        (0.02, 0.001)
+        (0.002, 0.001)
         """
         self._seen += 1
         if self._seen <= COLD:
@@ -81,4 +83,5 @@ class Calls:
         if slope * mean < NONSENSE * seconds:
             return None
         each = min(max(slope, LEAST * seconds / mean), seconds / mean)
-        return CallCost(seconds - each * mean, each)
+        call = min(MOST, seconds - each * mean)
+        return CallCost(call, (seconds - call) / mean)
