@@ -31,8 +31,8 @@ BEGIN, END = "<!-- made by `python -m tools.box_pages`: begin -->", "<!-- made b
 TRAITS = (
     "stateless", "takes_signed", "passes", "independent", "regroups", "compares_equals", "keeping", "connectable",
     "thinnable", "thinnable_by_group", "inseparable", "everywhere", "splits_by_group", "windowed", "movable", "reads",
-    "remembers", "changes", "commutes_with", "lowers", "never_fails", "selects", "copies", "computes", "carries", "stale",
-    "apart",
+    "remembers", "changes", "commutes_with", "lowers", "never_fails", "selects", "copies", "computes", "carries",
+    "stale", "apart",
 )  # fmt: skip
 """The traits, in the order of the table."""
 
