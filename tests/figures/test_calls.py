@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arterial.figures.calls import COLD, MOST, CallCost, Calls
+from arterial.figures.calls import COLD, MOST, Calls, Line
 from arterial.figures.step import BoxFigures, StepFigures
 from arterial.figures.window import Window
 
@@ -20,10 +20,10 @@ def calls_of(tuples: list[int], *, every: float = 0.1, noise: float = 0.0) -> Ca
     return calls
 
 
-def about(cost: CallCost | None, share: float) -> None:
+def about(cost: Line | None, share: float) -> None:
     assert cost is not None
-    assert cost.call == pytest.approx(CALL, rel=share)
-    assert cost.tuple == pytest.approx(TUPLE, rel=share)
+    assert cost.fixed == pytest.approx(CALL, rel=share)
+    assert cost.per_tuple == pytest.approx(TUPLE, rel=share)
 
 
 def test_few_and_many_tuples_tell_a_call_from_a_tuple() -> None:
@@ -70,8 +70,8 @@ def test_a_call_costs_milliseconds() -> None:
         calls.add(float(place), number, 0.5 + 1e-6 * number)
     cost = calls.cost
     assert cost is not None
-    assert cost.call == MOST
-    assert cost.tuple == pytest.approx(1.4e-6, rel=0.1), "tuples bear what is no call's"
+    assert cost.fixed == MOST
+    assert cost.per_tuple == pytest.approx(1.4e-6, rel=0.1), "tuples bear what is no call's"
 
 
 def test_a_window_keeps_what_older_steps_told() -> None:

@@ -28,15 +28,15 @@ LEAST = 0.05
 
 
 @dataclass(frozen=True)
-class CallCost:
-    """Seconds of a core."""
+class Line:
+    """A fixed part, and one for each tuple."""
 
-    call: float
-    tuple: float
+    fixed: float
+    per_tuple: float
 
-    def of(self, tuples: float) -> float:
-        """What a call with so many tuples costs."""
-        return self.call + self.tuple * tuples
+    def at(self, tuples: float) -> float:
+        """The value for so many tuples."""
+        return self.fixed + self.per_tuple * tuples
 
 
 class Calls:
@@ -53,7 +53,7 @@ class Calls:
         >>> for second, tuples in enumerate((5, 5, 10, 20, 80, 160, 40, 10, 20)):
         ...     calls.add(float(second), tuples, 0.002 + 0.001 * tuples)
         >>> cost = calls.cost
-        >>> round(cost.call, 6), round(cost.tuple, 6)
+        >>> round(cost.fixed, 6), round(cost.per_tuple, 6)
         (0.002, 0.001)
         """
         self._seen += 1
@@ -61,7 +61,7 @@ class Calls:
             return
         usual = self.cost
         if usual is not None:
-            seconds = min(seconds, ODD * usual.of(tuples))
+            seconds = min(seconds, ODD * usual.at(tuples))
         fade = 0.5 ** (max(0.0, born - self._born) / HALF_LIFE) if self._calls else 1.0
         self._born = max(born, self._born)
         self._calls = fade * self._calls + 1
@@ -71,7 +71,7 @@ class Calls:
         self._products = fade * self._products + tuples * seconds
 
     @property
-    def cost(self) -> CallCost | None:
+    def cost(self) -> Line | None:
         """None as long as the steps do not tell the two apart."""
         if self._calls < ENOUGH or not self._tuples:
             return None
@@ -84,4 +84,4 @@ class Calls:
             return None
         each = min(max(slope, LEAST * seconds / mean), seconds / mean)
         call = min(MOST, seconds - each * mean)
-        return CallCost(call, (seconds - call) / mean)
+        return Line(call, (seconds - call) / mean)

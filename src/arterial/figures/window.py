@@ -6,7 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
 
-from arterial.figures.calls import CallCost, Calls
+from arterial.figures.calls import Calls, Line
 from arterial.figures.step import BoxFigures, SlotFigures, StepFigures
 
 Place = tuple[str | None, int | None, int | None]
@@ -84,7 +84,7 @@ class Window:
         tuples = sum(figures.tuples_in.values())
         return figures.seconds / tuples if tuples else None
 
-    def call_cost(self, name: str) -> CallCost | None:
+    def call_cost(self, name: str) -> Line | None:
         """What a call of a box costs, and each of its tuples; None if steps do not tell them apart.
 
         By more steps than those of the window: what a call costs stays when its tuples become more or fewer.

@@ -203,9 +203,9 @@ def _call_and_tuple(window: Window, usual: Window, box: str) -> tuple[float, flo
     if known is None:
         return 0.0, cost_in(usual, box) or cost_in(window, box)
     done = usual.box(box)
-    expected = known.call * usual.calls(box) + known.tuple * done.tuples
+    expected = known.fixed * usual.calls(box) + known.per_tuple * done.tuples
     drift = min(DRIFT, max(1 / DRIFT, done.seconds / expected)) if expected else 1.0
-    return drift * known.call, drift * known.tuple
+    return drift * known.fixed, drift * known.per_tuple
 
 
 def cost_in(window: Window, box: str) -> float:

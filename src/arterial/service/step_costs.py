@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from arterial.figures.calls import Line
 from arterial.figures.step import StepFigures
 from arterial.figures.window import Window
 from arterial.service.load import UNLIKE, fit, without_odd_steps
@@ -26,18 +27,6 @@ WAITS = 2.0
 """Where no run kept up: the worst delay is so many steps. A tuple waits for a step, then takes one."""
 
 Run = Sequence[StepFigures]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A fixed part, and one for each tuple."""
-
-    fixed: float
-    per_tuple: float
-
-    def at(self, tuples: float) -> float:
-        """The value for so many tuples."""
-        return self.fixed + self.per_tuple * tuples
 
 
 @dataclass(frozen=True)
