@@ -57,6 +57,17 @@ def test_a_pause_of_the_machine_hardly_counts() -> None:
     about(calls.cost, 0.3)
 
 
+def test_a_box_that_begins_to_work_is_not_taken_for_pauses() -> None:
+    """As an output that delivers nothing before `--from`, however many tuples come."""
+    idle = Calls()
+    for place, number in enumerate([15_000, 700, 5_000, 2_000] + [0] * 12):
+        idle.add(0.1 * place, number, 0.002)
+    for place, number in enumerate([1_000, 1_500, 2_500, 4_000, 1_200, 3_000, 1_800, 900], start=16):
+        idle.add(0.1 * place, number, CALL + TUPLE * number)
+    assert idle.cost is not None
+    assert idle.cost.at(3_000) == pytest.approx(CALL + TUPLE * 3_000, rel=0.05)
+
+
 def test_what_is_dearer_with_fewer_tuples_is_not_believed() -> None:
     calls = Calls()
     for place, number in enumerate((10, 10, 10, 1_000, 1_000, 1_000, 1_000)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -48,6 +49,18 @@ def test_what_was_not_read_arrived_and_cost_nothing() -> None:
     assert load.cost["s"] == pytest.approx(1e-5)
     assert load.work() == pytest.approx(0.2)
     assert load.work({"s.out → f.in": 0.5}) == pytest.approx(0.1)
+
+
+def test_long_steps_that_are_alike_are_not_taken_for_fixed_cost() -> None:
+    """Two cores, but a second of a core takes 0.8 s of a step: one slot has more to do than the other."""
+    window = Window(10.0)
+    for number, tuples in enumerate([100, 20_000, *[400_000, 410_000, 405_000] * 5]):
+        window.add(replace(step(number, tuples, 5e-6 * tuples), seconds=0.3 + 0.8 * 5e-6 * tuples))
+    assert min(one.seconds for one in window.steps) > 1.5, "the short ones are not in the window"
+    load = measure(window, network(), 2)
+    assert load is not None
+    assert load.fixed == pytest.approx(0.3, rel=0.01)
+    assert load.stretch == pytest.approx(0.8, rel=0.01)
 
 
 def test_a_call_of_a_box_belongs_to_the_step_and_not_to_its_tuples() -> None:

@@ -19,6 +19,8 @@ SPREAD = 0.3
 """if the numbers of their tuples differ by this share of their mean (the standard deviation)."""
 ODD = 2.0
 """A call that took so many times what is usual counts as this: the machine had paused."""
+IN_A_ROW = 3
+"""So many such calls in a row are no pauses: the box has other work than before, and what was usual says nothing."""
 NONSENSE = -0.5
 """Where the mean call has such a share of its seconds by its tuples, something else was slow: nothing is known."""
 MOST = 0.01
@@ -43,7 +45,10 @@ class Calls:
     """The calls of one box, as weighted sums: a line of least squares over the number of tuples."""
 
     def __init__(self) -> None:
-        self._born, self._seen = 0.0, 0
+        self._born, self._seen, self._odd = 0.0, 0, 0
+        self._forget()
+
+    def _forget(self) -> None:
         self._calls = self._tuples = self._seconds = self._squares = self._products = 0.0
 
     def add(self, born: float, tuples: int, seconds: float) -> None:
@@ -61,7 +66,12 @@ class Calls:
             return
         usual = self.cost
         if usual is not None:
-            seconds = min(seconds, ODD * usual.at(tuples))
+            most = ODD * usual.at(tuples)
+            self._odd = self._odd + 1 if seconds > most else 0
+            if self._odd < IN_A_ROW:
+                seconds = min(seconds, most)
+            else:
+                self._forget()
         fade = 0.5 ** (max(0.0, born - self._born) / HALF_LIFE) if self._calls else 1.0
         self._born = max(born, self._born)
         self._calls = fade * self._calls + 1

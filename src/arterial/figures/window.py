@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,9 @@ Place = tuple[str | None, int | None, int | None]
 
 FEW = 20
 """So many steps stay in a window, however far apart they are."""
+
+REMEMBERED = 100
+"""The shortest step is that of so many, at least: under load all steps of a window may be long."""
 
 
 class Window:
@@ -39,6 +43,7 @@ class Window:
         """Bytes of state."""
         self._boxes: dict[str, _Sum] = {}
         self._calls: dict[str, Calls] = {}
+        self._durations: deque[float] = deque(maxlen=REMEMBERED)
         self._seconds = 0.0
         for step in steps:
             self.add(step)
@@ -50,6 +55,8 @@ class Window:
         for name, figures in step.boxes.items():
             if figures.seconds:
                 self._calls.setdefault(name, Calls()).add(step.born, figures.tuples, figures.seconds)
+        if any(source.tuples for source in step.sources.values()):
+            self._durations.append(step.seconds)
         while len(self.steps) > 1 and (
             self._seconds > self.length or len(self.steps) > self._most or self._begins_too_early()
         ):
@@ -96,6 +103,11 @@ class Window:
         """In how many steps of the window a box was called."""
         found = self._boxes.get(name)
         return found.calls if found else 0
+
+    @property
+    def shortest(self) -> float:
+        """The seconds of the shortest step that read anything: no step can have a greater fixed cost."""
+        return min(self._durations, default=math.inf)
 
     def selectivity(self, name: str) -> float | None:
         """s(b): tuples out for each tuple in; None if none came in (Aurora §4.2)."""

@@ -180,7 +180,7 @@ def measure(
             else:
                 whole = sum(base[Port(box.name, other)] for other in box.outputs)
                 rates[port] = arriving[box.name] * base[port] / whole if whole else 0.0
-    fixed, stretch = fit(usual.steps, cores, calls)
+    fixed, stretch = fit(usual.steps, cores, calls, window.shortest)
     load = Load(network, cost, rates, fixed, stretch, kept=kept, unread=unread)
     last = window.steps[-1].sources
     queue = sum(last[name].waiting or 0 for name in sources if name in last)
@@ -258,16 +258,27 @@ def arrival_rate(steps: Iterable[StepFigures], source: str) -> float:
     return max(0.0, (read + grown) / (last.born - first.born))
 
 
-def fit(steps: Iterable[StepFigures], cores: int, calls: Mapping[str, float] | None = None) -> tuple[float, float]:
-    """F and e of some steps, by the seconds that their boxes took for tuples; what a call costs belongs to F."""
+def fit(
+    steps: Iterable[StepFigures],
+    cores: int,
+    calls: Mapping[str, float] | None = None,
+    shortest: float = math.inf,
+) -> tuple[float, float]:
+    """F and e of some steps, by the seconds that their boxes took for tuples; what a call costs belongs to F.
+
+    F is no longer than the shortest step that is known. Under load all steps of a window are long and alike, and most
+    of each could seem to be its fixed cost.
+    """
     calls = calls or {}
-    return fit_points(
-        [
-            (sum(max(0.0, box.seconds - calls.get(name, 0.0)) for name, box in step.boxes.items()), step.seconds)
-            for step in list(steps)[-100:]
-        ],
-        cores,
-    )
+    points = [
+        (sum(max(0.0, box.seconds - calls.get(name, 0.0)) for name, box in step.boxes.items()), step.seconds)
+        for step in list(steps)[-100:]
+    ]
+    fixed, stretch = fit_points(points, cores)
+    if fixed > shortest:
+        slopes = [(seconds - shortest) / work for work, seconds in points if work > 0 and seconds > shortest]
+        return shortest, max(stretch, median(slopes)) if slopes else stretch
+    return fixed, stretch
 
 
 def fit_points(points: list[tuple[float, float]], cores: int) -> tuple[float, float]:
