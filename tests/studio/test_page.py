@@ -571,7 +571,7 @@ def test_a_run_that_stands_still_or_is_killed_under_the_page_is_said_so(page: Pa
         expect(page.get_by_test_id("state")).to_have_text("running")
         _until(lambda: int(page.get_by_test_id("step").inner_text()) > 3)
         process.send_signal(signal.SIGSTOP)
-        expect(page.get_by_test_id("state")).to_contain_text("idle for")
+        expect(page.get_by_test_id("state")).to_contain_text("no step ended for")
         process.kill()
         process.wait()
         expect(page.get_by_test_id("state")).to_have_text("stopped")
@@ -602,7 +602,7 @@ def test_a_run_that_another_process_takes_up_says_how_often(page: Page, tmp_path
             with lock_checkpoint(folder):  # as a process does that goes on with a run
                 StatusFile(run.plan, tmp_path / "run" / STATUS_FILE)
                 expect(page.get_by_test_id("restarts")).to_have_text(words)
-                expect(page.get_by_test_id("state")).to_contain_text("idle for")  # it has made no step yet
+                expect(page.get_by_test_id("state")).to_contain_text("no step ended for")  # it has made no step yet
     finally:
         shown.stop()
 

@@ -53,18 +53,18 @@ function RunState({ run }: { run: RunStore }) {
   if (!status) return <span className="pill">{connected ? "…" : "connecting"}</span>;
   const active = status.state === "running" || status.state === "paused";
   const last = steps[steps.length - 1];
-  const idle = active && last ? now - (last.born + last.seconds) : 0;
+  const since = active && last ? now - (last.born + last.seconds) : 0;
   const give = (asked: "pause" | "resume" | "step") =>
     command({ command: asked, trains: 1 }).then(
       () => setError(null),
       (mistake: Error) => setError(mistake.message),
     );
-  const shown = !connected ? "connection lost" : status.state === "running" && idle > 2 ? "idle" : status.state;
+  // Nothing may have come, or a long step may be at work: the figures do not say which.
+  const waits = connected && status.state === "running" && since > 2;
   return (
     <>
-      <span className={`pill state-${connected ? shown : "failed"}`} role="status" data-testid="state">
-        {shown}
-        {shown === "idle" ? ` for ${seconds(idle)}` : ""}
+      <span className={`pill state-${!connected ? "failed" : waits ? "waits" : status.state}`} role="status" data-testid="state">
+        {!connected ? "connection lost" : waits ? `no step ended for ${seconds(since)}` : status.state}
       </span>
       {status.restarts > 0 && <span className="pill warn" data-testid="restarts" title="So often another process went on with this run, where the one before had ended">{status.restarts === 1 ? "1 restart" : `${status.restarts} restarts`}</span>}
       {active && (
