@@ -39,6 +39,25 @@ def test_records_of_csv(bad: bytes | None) -> None:
     assert [one.place for one in unfit] == [1]
 
 
+TEXTS = ("a\nb", "a\r\nb", '"', '"\n"', "", None, "a,b", "\n", "\r", "x\n#end\n", " a ", "\u2028")
+
+
+def test_what_an_output_writes_as_csv_a_source_reads() -> None:
+    schema = Schema.of({"t": int, "name": str})
+    tuples = pl.DataFrame({"t": range(len(TEXTS)), "name": TEXTS}, schema=dict(schema.polars()))
+    sink = KafkaSink(Cluster("127.0.0.1:1", "x"), format="csv")
+    rows, unfit = MessageReader(schema, "csv").read([value for _, value in sink._messages(tuples)])
+    assert (rows.rows(), unfit) == (tuples.rows(), [])
+
+
+@pytest.mark.parametrize("bad", [b'1,"a', b'1,"a\nb', b'1,"a\nb"\n2,c', b'1,a"\nb', b'1,"a"x\n2,"b"', b'1,"a\nb",2'])
+def test_a_quote_reaches_into_no_other_message(bad: bytes) -> None:
+    reader = MessageReader(Schema.of({"t": int, "name": str}), "csv")
+    rows, unfit = reader.read([b'7,"a\n\nb"', bad, b'8,"c\n"', b'x,"d"', b"9,e"])
+    assert rows.rows() == [(7, "a\n\nb"), (8, "c\n"), (9, "e")]
+    assert [one.place for one in unfit] == [1, 3]
+
+
 def test_arrow_fits_whole_or_not_at_all() -> None:
     good = pl.DataFrame({"more": [0.5, 1.5], "at": [1_700_000_000_000] * 2, "name": ["a", None], "t": [1, 2]})
     small, other = Schema.of({"t": "int8"}), pl.DataFrame({"t": ["a"]}).to_arrow()

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import polars as pl
 import pyarrow as pa
 
-from arterial.connectors.csv import Header, read_header
+from arterial.connectors.csv import Header, read_header, split_records
 from arterial.connectors.files.blocks import (
     Block,
     Place,
@@ -96,7 +96,9 @@ class MessageReader:
 
     def _line(self, value: Value) -> tuple[bytes, str]:
         if self.protobuf is None:
-            return _line(value, self.format)
+            line, fault = _line(value, self.format)
+            is_bare = fault or self.format != CSV or b'"' not in line
+            return (line, fault) if is_bare else (line, self._record_fault(line))
         if not value:
             return b"", _NOTHING
         try:
@@ -104,25 +106,35 @@ class MessageReader:
         except DataError as fault:
             return b"", str(fault)
 
-    def _read_lines(self, data: bytes) -> Block:
+    def _record_fault(self, value: bytes) -> str:
+        """Why a message with quotes is not one record of CSV: what is not closed would reach into the next message."""
+        records, rejects, *_ = split_records(value + b"\n", self._header, final=True)
+        if not rejects and len(records.starts) == 1:
+            return ""
+        return _SEVERAL if b"\n" in value else rejects[0].reason
+
+    def _read_lines(self, data: bytes, *, by_line: bool = True) -> Block:
+        """The rows of some lines. Not `by_line`: a field in quotes may hold line ends."""
         place, reading = Place(units=self.units), Reading(self.schema, self.times)
         if self.format in (JSON, PROTOBUF):
             return read_json_lines(data, reading, place)
-        return read_csv_lines(data, self._header, reading, place)
+        return read_csv_lines(data, self._header, reading, place, by_line=by_line)
 
     def _read_one_by_one(self, values: Sequence[Value]) -> tuple[pl.DataFrame, list[_Unfit]]:
-        lines, places, unfit = [], [], []
+        lines, places, unfit = [], {}, []
+        passed = 1
         for place, value in enumerate(values):
             line, fault = self._line(value)
             if fault:
                 unfit.append(_Unfit(place, fault))
             else:
                 lines.append(line)
-                places.append(place)
+                places[passed] = place
+                passed += 1 + line.count(b"\n")
         if not places:
             return self.schema.empty(), unfit
-        block = self._read_lines(b"\n".join(lines) + b"\n")
-        unfit += [_Unfit(places[one.line - 1], one.reason) for one in block.rejects]
+        block = self._read_lines(b"\n".join(lines) + b"\n", by_line=False)
+        unfit += [_Unfit(places[one.line], one.reason) for one in block.rejects]
         return block.rows, sorted(unfit)
 
     def _read_arrow(self, values: Sequence[Value]) -> tuple[pl.DataFrame, list[_Unfit]]:
@@ -153,6 +165,7 @@ def shown(value: Value) -> str:
 
 
 _NOTHING = "has no value: it deletes its key (a tombstone), or is empty"
+_SEVERAL = "has several lines; expected one record, with line ends only within quotes"
 
 
 def _line(value: Value, form: str) -> tuple[bytes, str]:
@@ -170,4 +183,5 @@ def _line(value: Value, form: str) -> tuple[bytes, str]:
     if form == JSON:  # in JSON a line end is a space, since in a text it is written as \n
         return value.replace(b"\r", b" ").replace(b"\n", b" "), ""
     value = value.removesuffix(b"\n").removesuffix(b"\r")
-    return (b"", "has several lines; expected one record") if b"\n" in value else (value, "")
+    is_record = b"\n" not in value or b'"' in value  # in quotes, a line end belongs to a field
+    return (value, "") if is_record else (b"", _SEVERAL)
