@@ -46,6 +46,11 @@ _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
 
 
+def in_uri(setting: str) -> str:
+    """The name of a setting of librdkafka as an option of a URI."""
+    return setting.replace(".", "_")
+
+
 @dataclass(frozen=True)
 class Cluster:
     """A topic, the servers to ask for it, and how to speak to them; without secrets."""
@@ -97,8 +102,8 @@ class Cluster:
             else:
                 names = (
                     *known,
-                    *(one.replace(".", "_") for one in SETTINGS),
-                    *(f"{one.replace('.', '_')}_env" for one in SECRETS),
+                    *map(in_uri, SETTINGS),
+                    *(f"{in_uri(one)}_env" for one in SECRETS),
                 )
                 shown = f" {name!r}" if re.fullmatch("[a-z_.]+", name) else ""  # else maybe a piece of a secret
                 raise RunError(
@@ -250,7 +255,7 @@ class Cluster:
     def _read_secrets(self) -> dict[str, str]:
         found = {}
         for setting, way, name in self.secrets:
-            option = f"{setting.replace('.', '_')}_{way}"
+            option = f"{in_uri(setting)}_{way}"
             if way == "env" and name not in os.environ:
                 raise RunError(f"{self.place}: the environment variable {name} ({option}) is not set")
             try:
