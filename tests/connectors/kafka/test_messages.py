@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import struct
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from arterial.connectors.kafka.cluster import Cluster
@@ -39,6 +41,15 @@ def test_records_of_csv(bad: bytes | None) -> None:
     assert [one.place for one in unfit] == [1]
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+@pytest.mark.parametrize("others", [[], [None], [b"{\n}"]])
+def test_a_line_end_between_values_is_a_blank_and_within_a_text_none(end: bytes, others: list[bytes | None]) -> None:
+    good, bad = b'{"t": 1,%s"name": "a"}%s' % (end, end), b'{"t": 2, "name": "a%sb"}' % end
+    rows, unfit = MessageReader(Schema.of({"t": int, "name": str})).read([good, bad, *others])
+    assert rows.rows()[0] == (1, "a")
+    assert (unfit[0].place, "Invalid control character" in unfit[0].reason) == (1, True)
+
+
 TEXTS = ("a\nb", "a\r\nb", '"', '"\n"', "", None, "a,b", "\n", "\r", "x\n#end\n", " a ", "\u2028")
 
 
@@ -68,6 +79,23 @@ def test_arrow_fits_whole_or_not_at_all() -> None:
     assert [one.place for one in unfit] == [1, 2, 3]
     rows, unfit = MessageReader(small, "arrow").read([arrow(pl.DataFrame({"t": [1, 1000]}).to_arrow())])
     assert (rows.height, unfit[0].reason[:6]) == (0, "row 2:")
+
+
+def test_arrow_that_is_damaged_or_of_other_types() -> None:
+    schema = Schema.of({"t": int, "name": str})
+    good = pa.table({"t": [1, 2], "name": ["abc", "def"]})
+    whole = arrow(good)
+    places = [at for at in range(len(whole)) if whole[at : at + 12] == struct.pack("<3i", 0, 3, 6)]
+    assert len(places) == 1, "where texts begin"
+    # Polars would crash, or take memory of others for the text.
+    far = whole[: places[0] + 4] + struct.pack("<2i", 2**30, 2**31 - 1) + whole[places[0] + 12 :]
+    no_text, no_name = whole.replace(b"abc", b"\xffbc"), whole.replace(b"name", b"\xffame")
+    unknown = arrow(pa.table({"t": pa.array([1]).cast(pa.decimal256(40, 0)), "name": ["a"]}))
+    interval = pa.array([pa.MonthDayNano([1, 2, 3])] * 2)
+    more = arrow(good.append_column("other", interval))
+    rows, unfit = MessageReader(schema, "arrow").read([whole, far, no_text, no_name, unknown, more])
+    assert rows.rows() == [(1, "abc"), (2, "def")] * 2
+    assert [one.place for one in unfit] == [1, 2, 3, 4]
 
 
 def test_a_key_of_one_column_or_several() -> None:
@@ -174,6 +202,18 @@ def test_protobuf_by_a_descriptor_file(tmp_path: Path) -> None:
     for other, place in zip(unfit[2:], ("2", "1.2"), strict=True):
         assert f"is message {place} of its schema" in other.reason
         assert "road.Report is message 1 of the file" in other.reason
+
+
+def test_values_of_protobuf_that_mean_nothing(tmp_path: Path) -> None:
+    report = descriptors(tmp_path / "road.bin")
+    schema = Schema.of({"t": "int64", "kind": "string", "at": "timestamp"})
+    reader = MessageReader(schema, PROTOBUF, protobuf=ProtobufLines(str(tmp_path / "road.bin"), "", schema, "s"))
+    late, odd = report(t=1), report(t=2)
+    late.at.seconds, odd.at.nanos = 2**60, -7
+    messages = [late.SerializeToString(), odd.SerializeToString(), b"", report(t=3, kind=7).SerializeToString()]
+    rows, unfit = reader.read(messages)
+    assert rows.rows() == [(0, "CAR", None), (3, "7", None)]  # no byte: all defaults; an unknown value: its number
+    assert [(one.place, one.reason.partition(":")[0]) for one in unfit] == [(0, "at"), (1, "at")]
 
 
 def test_a_head_that_does_not_end(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ class MessageReader:
             line, fault = _line(value, self.format)
             is_bare = fault or self.format != CSV or b'"' not in line
             return (line, fault) if is_bare else (line, self._record_fault(line))
-        if not value:
-            return b"", _NOTHING
+        if value is None:
+            return b"", _NO_VALUE
         try:
             return self.protobuf.line(value), ""
         except DataError as fault:
@@ -150,8 +150,18 @@ class MessageReader:
         if not value:
             raise DataError(_NOTHING)
         try:
-            rows = pl.DataFrame(pl.from_arrow(pa.ipc.open_stream(value).read_all()))
-        except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as fault:
+            table = pa.ipc.open_stream(value).read_all()
+            if not set(self.schema.names) - set(table.column_names):
+                table = table.select([at for at, name in enumerate(table.column_names) if name in self.schema])
+            table.validate(full=True)  # Polars believes what is said of the lengths of texts, and crashes
+            rows = pl.DataFrame(pl.from_arrow(table))
+        except (
+            pa.ArrowException,
+            OSError,
+            ValueError,
+            pl.exceptions.PolarsError,
+            pl.exceptions.PanicException,
+        ) as fault:
             raise DataError(f"is not a stream of Arrow: {str(fault).splitlines()[0]}") from None
         block = read_frame(rows, "the message", Reading(self.schema, self.times), Place(units=self.units))
         if block.rejects:
@@ -164,7 +174,8 @@ def shown(value: Value) -> str:
     return (value or b"")[:_SHOWN].decode("utf-8", errors="replace")
 
 
-_NOTHING = "has no value: it deletes its key (a tombstone), or is empty"
+_NO_VALUE = "has no value: it deletes its key (a tombstone)"
+_NOTHING = f"{_NO_VALUE}, or is empty"
 _SEVERAL = "has several lines; expected one record, with line ends only within quotes"
 
 
@@ -180,8 +191,8 @@ def _line(value: Value, form: str) -> tuple[bytes, str]:
                 f"has Confluent's registry format (schema {number}), and what follows is not JSON: Avro is not "
                 "read, and Protobuf with format=protobuf. Let the producer write JSON, or convert the topic"
             )
-    if form == JSON:  # in JSON a line end is a space, since in a text it is written as \n
-        return value.replace(b"\r", b" ").replace(b"\n", b" "), ""
+    if form == JSON:  # between values a tab is as good as a line end, and within a text neither may stand as it is
+        return value.replace(b"\n", b"\t"), ""
     value = value.removesuffix(b"\n").removesuffix(b"\r")
     is_record = b"\n" not in value or b'"' in value  # in quotes, a line end belongs to a field
     return (value, "") if is_record else (b"", _SEVERAL)
