@@ -61,12 +61,22 @@ def test_what_an_output_writes_as_csv_a_source_reads() -> None:
     assert (rows.rows(), unfit) == (tuples.rows(), [])
 
 
-@pytest.mark.parametrize("bad", [b'1,"a', b'1,"a\nb', b'1,"a\nb"\n2,c', b'1,a"\nb', b'1,"a"x\n2,"b"', b'1,"a\nb",2'])
+@pytest.mark.parametrize(
+    "bad",
+    [b'1,"a', b'1,"a\nb', b'1,"a\nb"\n2,c', b'1,a"\nb', b'1,"a"x\n2,"b"', b'1,"a\nb",2', b'\n1,"a"', b'1,"a"\n\n'],
+)
 def test_a_quote_reaches_into_no_other_message(bad: bytes) -> None:
     reader = MessageReader(Schema.of({"t": int, "name": str}), "csv")
     rows, unfit = reader.read([b'7,"a\n\nb"', bad, b'8,"c\n"', b'x,"d"', b"9,e"])
     assert rows.rows() == [(7, "a\n\nb"), (8, "c\n"), (9, "e")]
     assert [one.place for one in unfit] == [1, 3]
+
+
+def test_a_record_is_read_the_same_beside_any_other() -> None:
+    reader = MessageReader(Schema.of({"n": str, "x": float, "t": int}), "csv")
+    for others in ([], [b'"a"b,2,2'], [b"a,x,2"]):
+        rows, _ = reader.read([b"a,\r,1", b'"b\r"\r,1\r,1', *others])
+        assert rows.rows()[:2] == [("a", None, 1), ("b\r", 1.0, 1)]
 
 
 def test_arrow_fits_whole_or_not_at_all() -> None:

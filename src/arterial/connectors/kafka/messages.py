@@ -109,7 +109,7 @@ class MessageReader:
     def _record_fault(self, value: bytes) -> str:
         """Why a message with quotes is not one record of CSV: what is not closed would reach into the next message."""
         records, rejects, *_ = split_records(value + b"\n", self._header, final=True)
-        if not rejects and len(records.starts) == 1:
+        if not rejects and len(records.starts) == 1 and records.ends[0] == len(value):  # all of it, so no blank lines
             return ""
         return _SEVERAL if b"\n" in value else rejects[0].reason
 
