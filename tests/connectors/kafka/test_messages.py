@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from confluent_kafka import KafkaException
 
 from arterial.connectors.kafka.cluster import Cluster
 from arterial.connectors.kafka.messages import PROTOBUF, MessageReader
@@ -118,6 +120,28 @@ def test_a_key_of_one_column_or_several() -> None:
         value for _, value in KafkaSink(cluster, format="csv")._messages(tuples.with_columns(name=pl.lit("a\nb")))
     ]
     assert values == [b'1,"a\nb",1970-01-01T00:00:00.000000Z', b'2,"a\nb",1970-01-01T00:00:00.000001Z']
+
+
+class Slow:
+    """A producer of which some messages get through each time."""
+
+    def __init__(self, *left: int) -> None:
+        self.left = list(left)
+
+    def __len__(self) -> int:
+        return self.left[0]
+
+    def flush(self, timeout: float) -> int:
+        time.sleep(0.05)
+        return self.left.pop(0) if len(self.left) > 1 else self.left[0]
+
+
+def test_brokers_that_are_slow_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arterial.connectors.kafka.sink.ANSWER_SECONDS", 0.2)
+    sink: Any = KafkaSink(Cluster("127.0.0.1:1", "x"))
+    sink._flush(Slow(*range(12, -1, -1)))  # three times as long as an answer may take
+    with pytest.raises(KafkaException):
+        sink._flush(Slow(5))
 
 
 @pytest.mark.parametrize(

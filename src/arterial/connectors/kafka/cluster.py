@@ -20,6 +20,7 @@ from arterial.errors import MachineError, RunError, near
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
+    from confluent_kafka.admin import AdminClient
 
 ASK_SECONDS = 10.0
 """So long a cluster may take to answer."""
@@ -201,7 +202,7 @@ class Cluster:
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
-        admin = self._client("AdminClient", {})
+        admin = self.administrator()
         try:
             admin.create_topics([NewTopic(self.topic, partitions, -1)], operation_timeout=ASK_SECONDS)[
                 self.topic
@@ -210,15 +211,16 @@ class Cluster:
             if fault.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise RunError(f"{self.place}: cannot be created: {self.reason(fault)}") from None
 
-    def identity(self) -> str:
-        """The number that the cluster gave the topic when it was made; empty if it has none."""
+    def administrator(self) -> AdminClient:
+        """A client that asks about the topic."""
+        return self._client("AdminClient", {})  # type: ignore[no-any-return]
+
+    def identity(self, client: AdminClient, *, wait: float = ASK_SECONDS) -> str:
+        """The number that the cluster gave the topic when it was made; empty if it has none, or does not say."""
         from confluent_kafka import KafkaException, TopicCollection
 
-        admin = self._client("AdminClient", {})
         try:
-            found = admin.describe_topics(TopicCollection([self.topic]), request_timeout=ASK_SECONDS)[
-                self.topic
-            ].result()
+            found = client.describe_topics(TopicCollection([self.topic]), request_timeout=wait)[self.topic].result()
         except KafkaException:  # an old cluster, or one that does not permit to ask
             return ""
         return str(found.topic_id or "")
