@@ -44,7 +44,8 @@ def keep_command(checkpoint: Path, context: typer.Context) -> None:
     options, secret = [], []
     for option in context.command.params:
         value = context.params.get(option.name or "")
-        if option.name in _NOT_KEPT or value is None or value == option.get_default(context):
+        is_usual = value == option.get_default(context) and not isinstance(value, Path)  # ./out is where one stands
+        if option.name in _NOT_KEPT or value is None or is_usual:
             continue
         word = max(option.opts if value is not False else option.secondary_opts, key=len)
         for one in value if isinstance(value, list | tuple) else [value]:
