@@ -19,11 +19,14 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
+from arterial.storage import remote
 from arterial.storage.remote import path_of
+from arterial.storage.stores.store import Info
 
 JARS = Path(sys.prefix) / ".hadoop" / "jars"
 KEY = {"AWS_ACCESS_KEY_ID": "tester", "AWS_SECRET_ACCESS_KEY": "not-for-logs-4713", "AWS_REGION": "us-east-1"}
@@ -94,6 +97,56 @@ def running_hdfs() -> Iterator[RunningStore]:
         finally:
             server.terminate()
             server.wait()
+
+
+class MemoryStore:
+    """The files of a store that is only in memory, by their keys; it counts what is written to it."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.written = 0
+
+    @classmethod
+    def in_place(cls, patch: pytest.MonkeyPatch) -> MemoryStore:
+        """Let all paths of stores lead to a new one."""
+        store = cls()
+        patch.setattr(remote, "_store", lambda *_: store)
+        return store
+
+    def info(self, key: str) -> Info | None:
+        """What is there."""
+        if key in self.files:
+            return Info(key.rpartition("/")[2], is_folder=False, size=len(self.files[key]))
+        return Info(key, is_folder=True) if any(one.startswith(f"{key}/") for one in self.files) else None
+
+    def list(self, key: str) -> list[Info]:
+        """What is in a folder."""
+        begin = f"{key}/"
+        names = {one.removeprefix(begin).partition("/")[0] for one in self.files if one.startswith(begin)}
+        return [info for name in sorted(names) if (info := self.info(begin + name)) is not None]
+
+    def open(self, key: str) -> BytesIO:
+        """A file."""
+        if key not in self.files:
+            raise FileNotFoundError(key)
+        return BytesIO(self.files[key])
+
+    def put(self, key: str, content: bytes) -> None:
+        """Write a file."""
+        self.files[key] = content
+        self.written += len(content)
+
+    def put_if_absent(self, key: str, content: bytes) -> None:
+        """Write a file that is not there."""
+        if key not in self.files:
+            self.put(key, content)
+
+    def unlink(self, key: str) -> None:
+        """Remove a file."""
+        self.files.pop(key, None)
+
+    def make_folder(self, key: str) -> None:
+        """Folders are there by what is in them."""
 
 
 def _free_port() -> int:

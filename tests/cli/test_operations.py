@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 from arterial.cli.main import app
 from arterial.cli.ops.command_file import Command, arguments, keep_command, read_command
+from arterial.connectors.sinks.databases.sqlite import SqliteSink
+from arterial.connectors.uri import absolute_place, sink_from
 from arterial.errors import DataError, NetworkError, RunError
 
 NETWORK = """
@@ -77,6 +79,66 @@ def test_what_only_names_a_secret_is_kept(tmp_path: Path) -> None:
     provider = "spark.hadoop.fs.s3a.aws.credentials.provider=org.example.Provider"
     words = arguments(kept_of(tmp_path, "net.py:net", "-s", source, "--spark-conf", provider), tmp_path, None, [])
     assert {source, provider} <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("word", "given", "kept"),
+    [
+        ("--source", "a=in?.csv?begin=2026-03-01T12:00Z", "a={}/in?.csv?begin=2026-03-01T12:00Z"),
+        ("--source", "a:b.csv", "{}/a:b.csv"),
+        ("--source", "a=-?count=3", "a=-?count=3"),
+        ("--source", "a=tcp://127.0.0.1:5000?end=x", "a=tcp://127.0.0.1:5000?end=x"),
+        ("--source", "a=s3://city/in.csv", "a=s3://city/in.csv"),
+        ("--source", "a=file:///in.csv?follow", "a=file:///in.csv?follow"),
+        ("--source", "a=sqlite:///a b.db?table=t&refresh=1 s", "a=sqlite:///{}/a%20b.db?table=t&refresh=1 s"),
+        ("--sink", "a=sqlite:////x.db?table=t", "a=sqlite:////x.db?table=t"),
+        ("--sink", "a=out/", "a={}/out/"),
+        (
+            "--source",
+            "a=kafka://h:1/t?format=protobuf&descriptor=d+1.bin&sasl_password_file=p&ssl_ca_location=probe",
+            "a=kafka://h:1/t?format=protobuf&descriptor={}/d%201.bin&sasl_password_file={}/p&ssl_ca_location=probe",
+        ),
+        (
+            "--sink",
+            "a=kafka://h:1/t?ssl_ca_location=ca.pem&ssl_key_location=/k.pem&sasl_kerberos_keytab=me.keytab",
+            "a=kafka://h:1/t?ssl_ca_location={}/ca.pem&ssl_key_location=/k.pem&sasl_kerberos_keytab={}/me.keytab",
+        ),
+        ("--sink", "a=postgresql://h/d?table=t&sslrootcert=c.pem", "a=postgresql://h/d?table=t&sslrootcert={}/c.pem"),
+        ("--sink", "a=postgres://h/d?sslrootcert=system", "a=postgres://h/d?sslrootcert=system"),
+        (
+            "--sink",
+            "a=https://h/x?dead_letters=y#dead_letters=d.jsonl",
+            "a=https://h/x?dead_letters=y#dead_letters={}/d.jsonl",
+        ),
+        ("--log", "run.log", "{}/run.log"),
+        ("--log", "-", "-"),
+        ("--lineage", "http://h/api", "http://h/api"),
+        (
+            "--spark-conf",
+            "spark.submit.pyFiles=a.py,/b.py,hdfs://h/c.py",
+            "spark.submit.pyFiles={}/a.py,/b.py,hdfs://h/c.py",
+        ),
+        ("--spark-conf", "spark.archives=e.tgz#e", "spark.archives={}/e.tgz#e"),
+        ("--spark-conf", "spark.executor.memory=4g", "spark.executor.memory=4g"),
+    ],
+)
+def test_paths_are_kept_as_they_are_seen_absolute_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, given: str, kept: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = kept_of(tmp_path, "net.py:net", word, given).options
+    assert [option for option in options if option[0] != "--out"] == [[word, kept.replace("{}", str(tmp_path))]]
+    assert ["--out", f"{tmp_path}/out"] in options, "also if it was not given"
+
+
+def test_what_is_kept_names_the_same_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a folder" / "within").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a folder")
+    place = absolute_place("sqlite:///x%20y.db?table=t")
+    monkeypatch.chdir("within")
+    sink = sink_from(place, "alerts", tmp_path)
+    assert isinstance(sink, SqliteSink)
+    assert sink.path == tmp_path / "a folder" / "x y.db"
 
 
 def test_a_run_of_another_kind_cannot_be_resumed(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from arterial.connectors.rejects import FULL, SEVERAL_FILES, Reject, Rejects, read_rejects
 from arterial.errors import DataError, MachineError
+from arterial.storage.remote import path_of
+from tests.stores import MemoryStore
 
 BAD = [Reject(2, "no number", 'a "b", c', "x.csv"), Reject(9, "no number", "d\re", "x.csv"), Reject(11, "empty", "")]
 
@@ -46,6 +48,17 @@ def test_there_is_a_file_only_if_something_is_set_aside(tmp_path: Path) -> None:
     Rejects(path).add([])
     assert not path.exists()
     assert read_rejects(path) == []
+
+
+def test_a_file_in_a_store_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written again with every line."""
+    store = MemoryStore.in_place(monkeypatch)
+    rejects = Rejects(path_of("s3://city/run/rejects.jsonl"))
+    for number in range(20):
+        rejects.add([Reject(number, "no number", "x" * 100_000)])
+    assert len(rejects) == 20
+    assert FULL in store.files["city/run/rejects.jsonl"].decode().splitlines()[-1]
+    assert store.written < 8 << 20
 
 
 def test_a_file_is_resumed_where_it_was(tmp_path: Path) -> None:

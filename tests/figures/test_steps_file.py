@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+
+import pytest
 
 from arterial.figures.step import StepFigures
 from arterial.figures.steps_file import OLDER_FILE, STEPS_FILE, StepsFile, StepsReader, read_steps, remove_steps
@@ -25,6 +29,25 @@ def test_steps_are_appended_across_restarts(tmp_path: Path) -> None:
     assert _numbers(tmp_path) == list(range(1, 8))
     remove_steps(tmp_path)
     assert _numbers(tmp_path) == []
+
+
+def test_a_disk_that_is_full_takes_no_half_of_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, write, room = StepsFile(tmp_path), os.write, [10]
+
+    def full(number: int, line: bytes) -> int:
+        if not room:
+            raise OSError(errno.ENOSPC, "full")
+        return write(number, line[: room.pop()])
+
+    file.add(_step(1))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        with pytest.raises(OSError, match="full"):
+            file.add(_step(2))
+    file.add(_step(2))
+    file.add(_step(3))
+    file.close()
+    assert _numbers(tmp_path) == [1, 2, 3]
 
 
 def test_a_line_that_was_cut_short_is_written_again(tmp_path: Path) -> None:

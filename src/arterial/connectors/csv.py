@@ -330,7 +330,8 @@ def _read_one_by_one(
 
 
 def _fields(text: str, delimiter: str) -> list[str | None]:
-    """The fields of a record, by the rules of `_scan`; as Polars has it, one without a sign in it is null.
+    """The fields of a record, by the rules of `_scan`; as Polars has it, one without a sign in it is null, and a
+    carriage return behind one is no part of it.
 
     >>> _fields('1;"a; b";c"d;;""', ";")
     ['1', 'a; b', 'c"d', None, '']
@@ -346,7 +347,7 @@ def _fields(text: str, delimiter: str) -> list[str | None]:
             close = len(text) if close < 0 else close
             value, at = value + text[at:close], close + 1
         end = text.find(delimiter, at)
-        value += text[at:] if end < 0 else text[at:end]
+        value += (text[at:] if end < 0 else text[at:end]).removesuffix("\r")
         fields.append(value if value or is_quoted else None)
         if end < 0:
             return fields

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, Protocol
 from arterial.errors import DataError, MachineError
 from arterial.storage.appended import append_to, cut_back
 from arterial.storage.place import put_in_place, remove
+from arterial.storage.remote import is_remote
 
 ONE_FILE = ("line", "reason", "text")
 SEVERAL_FILES = ("file", "line", "reason", "text")
@@ -31,6 +32,8 @@ MOST_REASONS, OTHER_REASONS = 1000, "other reasons"
 """So many reasons are counted by themselves; a reason may contain a value of the line."""
 MOST_BYTES = 256 << 20
 """So much of the lines is kept in a file."""
+MOST_BYTES_FAR = 1 << 20
+"""In a store, where a file is written again whenever lines are added."""
 FULL = "this file is full: more lines were set aside, and are only counted. Move it away to keep the next ones"
 
 
@@ -67,7 +70,8 @@ class Rejects:
         examples: int = EXAMPLES,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        self.path, self.columns, self.most, self.most_bytes = path, columns, examples, most_bytes
+        self.path, self.columns, self.most = path, columns, examples
+        self.most_bytes = min(most_bytes, MOST_BYTES_FAR) if is_remote(path) else most_bytes
         self.counts: Counter[str] = Counter()
         self.examples: list[Any] = []
         self.size = 0

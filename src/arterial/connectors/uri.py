@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
 from arterial.connectors.files.source import FileSource
 from arterial.connectors.frames import frame_source, is_frame
+from arterial.connectors.kafka.cluster import SECRETS as KAFKA_SECRETS
+from arterial.connectors.kafka.cluster import in_uri
 from arterial.connectors.kafka.source import KafkaSource
 from arterial.connectors.live.source import LiveSource
 from arterial.connectors.sink import Sink
@@ -22,7 +24,7 @@ from arterial.connectors.source import Source
 from arterial.connectors.tables.uris import TABLES, table_from
 from arterial.errors import RunError, near
 from arterial.network.box import Stream
-from arterial.storage.remote import SCHEMES
+from arterial.storage.remote import SCHEMES, is_remote
 
 PathLike = str | os.PathLike[str]
 
@@ -86,6 +88,22 @@ def sink_from(value: Any, name: str, parts: Path) -> Sink:
     )
 
 
+def absolute_place(place: str) -> str:
+    """The same source or output as it is named from any folder: with absolute paths, also in options.
+
+    >>> absolute_place("kafka://127.0.0.1:9092/reports?ssl_ca_location=/etc/ca.pem&idle=5 s")
+    'kafka://127.0.0.1:9092/reports?ssl_ca_location=/etc/ca.pem&idle=5 s'
+    """
+    scheme, sign, _ = place.partition("://")
+    if place == "-" or place.startswith(("-?", "stdin:")) or is_remote(place):
+        return place
+    if not sign:
+        path, mark, query = place.partition("?")
+        return f"{_absolute(path)}{mark}{query}"
+    make = _ABSOLUTE.get(scheme.lower())
+    return place if make is None else make(place)
+
+
 def _scheme(value: PathLike, where: str, known: Mapping[str, object]) -> tuple[str, str]:
     """The scheme of a URI and its text; an empty scheme for a path."""
     text = os.fspath(value)
@@ -119,3 +137,54 @@ def _file_source(uri: str) -> FileSource:
     path, _, options = uri.partition("?")
     source = FileSource.from_text(f"data?{options}") if options else FileSource("")
     return replace(source, path=_path(path))
+
+
+_KAFKA = frozenset(
+    {
+        "descriptor",
+        *map(in_uri, ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location")),
+        in_uri("sasl.kerberos.keytab"),
+        *(f"{in_uri(secret)}_file" for secret in KAFKA_SECRETS),
+    }
+)
+_LIBPQ = frozenset({"sslrootcert", "sslcert", "sslkey"})
+_WORDS = frozenset({"", "probe", "system"})
+"""What stands in the place of a path, and is none."""
+
+
+def _absolute(path: str) -> str:
+    return path if path.startswith("/") else f"{Path.cwd()}/{path}"
+
+
+def _sqlite(uri: str) -> str:
+    begin, path = uri.partition("://")[0], uri.partition("://")[2]
+    path, mark, query = path.partition("?")
+    if path[:1] != "/" or path[1:2] in ("", "/"):
+        return uri
+    return f"{begin}:///{quote(_absolute(unquote(path[1:])))}{mark}{query}"
+
+
+def _with_options(sign: str, names: frozenset[str]) -> Callable[[str], str]:
+    def change(uri: str) -> str:
+        begin, mark, query = uri.partition(sign)
+        return begin + mark + "&".join(_option(text, names) for text in query.split("&"))
+
+    return change
+
+
+def _option(text: str, names: frozenset[str]) -> str:
+    name, sign, value = text.partition("=")
+    path = unquote_plus(value)
+    if name.replace(".", "_") not in names or path in _WORDS or path.startswith("/"):
+        return text
+    return f"{name}{sign}{quote(_absolute(path))}"
+
+
+_ABSOLUTE: Mapping[str, Callable[[str], str]] = {
+    "sqlite": _sqlite,
+    "kafka": _with_options("?", _KAFKA),
+    "postgresql": _with_options("?", _LIBPQ),
+    "postgres": _with_options("?", _LIBPQ),
+    "http": _with_options("#", frozenset({"dead_letters"})),
+    "https": _with_options("#", frozenset({"dead_letters"})),
+}

@@ -84,7 +84,13 @@ class _NearFile:
         return os.pread(self._file, self.size - begin, begin)
 
     def append(self, line: bytes) -> None:
-        os.write(self._file, line)
+        size = self.size
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError:
+            self.cut(size)  # else the next line would begin in the midst of this one
+            raise
 
     def cut(self, size: int) -> None:
         os.ftruncate(self._file, size)

@@ -55,8 +55,8 @@ class NetworkValue:
         for box in self.boxes:
             if not isinstance(box.name, str) or not _can_be_a_file(box.name):
                 raise NetworkError(
-                    f"network {self.name!r}: a box cannot be named {box.name!r}; expected a text without slashes, of "
-                    f"at most {MOST_BYTES} bytes"
+                    f"network {self.name!r}: a box cannot be named {box.name!r}; expected a text without slashes "
+                    f"and line ends, of at most {MOST_BYTES} bytes"
                 )
             if box.name in seen:
                 raise NetworkError(f"network {self.name!r}: two boxes are named {box.name!r}; give one another name")

@@ -76,6 +76,19 @@ def test_a_topic_that_grows(kafka: Broker) -> None:
     assert sorted(run["all"]["time"].to_list()) == list(range(100))
 
 
+def test_a_topic_that_is_made_again_while_it_runs(kafka: Broker) -> None:
+    """The first messages of the new one lie at offsets that the run has passed; it must not go on without them."""
+    topic = kafka.topic(1)
+    kafka.send(topic, ROWS[:20])
+    run = art.run(network(), reports=kafka.uri(topic), local=True)
+    assert wait_until(lambda: run.statistics.tuples_in > 15)
+    kafka.delete(topic)
+    kafka.topic(1, topic)
+    kafka.send(topic, ROWS[20:])
+    with pytest.raises(RunError, match=r"deleted and made again.*Begin again with another checkpoint"):
+        run.wait(60)
+
+
 def test_what_retention_deletes_while_it_runs(kafka: Broker, tmp_path: Path) -> None:
     """A run that is paused for too long: its spool is full, and the topic forgets. It says what is lost, and stops."""
     topic = kafka.topic(1, retention_ms="1000", segment_ms="1000", segment_bytes="1048576")

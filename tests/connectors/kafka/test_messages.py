@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import struct
+import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
+from confluent_kafka import KafkaException
 
 from arterial.connectors.kafka.cluster import Cluster
 from arterial.connectors.kafka.messages import PROTOBUF, MessageReader
@@ -39,6 +43,44 @@ def test_records_of_csv(bad: bytes | None) -> None:
     assert [one.place for one in unfit] == [1]
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+@pytest.mark.parametrize("others", [[], [None], [b"{\n}"]])
+def test_a_line_end_between_values_is_a_blank_and_within_a_text_none(end: bytes, others: list[bytes | None]) -> None:
+    good, bad = b'{"t": 1,%s"name": "a"}%s' % (end, end), b'{"t": 2, "name": "a%sb"}' % end
+    rows, unfit = MessageReader(Schema.of({"t": int, "name": str})).read([good, bad, *others])
+    assert rows.rows()[0] == (1, "a")
+    assert (unfit[0].place, "Invalid control character" in unfit[0].reason) == (1, True)
+
+
+TEXTS = ("a\nb", "a\r\nb", '"', '"\n"', "", None, "a,b", "\n", "\r", "x\n#end\n", " a ", "\u2028")
+
+
+def test_what_an_output_writes_as_csv_a_source_reads() -> None:
+    schema = Schema.of({"t": int, "name": str})
+    tuples = pl.DataFrame({"t": range(len(TEXTS)), "name": TEXTS}, schema=dict(schema.polars()))
+    sink = KafkaSink(Cluster("127.0.0.1:1", "x"), format="csv")
+    rows, unfit = MessageReader(schema, "csv").read([value for _, value in sink._messages(tuples)])
+    assert (rows.rows(), unfit) == (tuples.rows(), [])
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [b'1,"a', b'1,"a\nb', b'1,"a\nb"\n2,c', b'1,a"\nb', b'1,"a"x\n2,"b"', b'1,"a\nb",2', b'\n1,"a"', b'1,"a"\n\n'],
+)
+def test_a_quote_reaches_into_no_other_message(bad: bytes) -> None:
+    reader = MessageReader(Schema.of({"t": int, "name": str}), "csv")
+    rows, unfit = reader.read([b'7,"a\n\nb"', bad, b'8,"c\n"', b'x,"d"', b"9,e"])
+    assert rows.rows() == [(7, "a\n\nb"), (8, "c\n"), (9, "e")]
+    assert [one.place for one in unfit] == [1, 3]
+
+
+def test_a_record_is_read_the_same_beside_any_other() -> None:
+    reader = MessageReader(Schema.of({"n": str, "x": float, "t": int}), "csv")
+    for others in ([], [b'"a"b,2,2'], [b"a,x,2"]):
+        rows, _ = reader.read([b"a,\r,1", b'"b\r"\r,1\r,1', *others])
+        assert rows.rows()[:2] == [("a", None, 1), ("b\r", 1.0, 1)]
+
+
 def test_arrow_fits_whole_or_not_at_all() -> None:
     good = pl.DataFrame({"more": [0.5, 1.5], "at": [1_700_000_000_000] * 2, "name": ["a", None], "t": [1, 2]})
     small, other = Schema.of({"t": "int8"}), pl.DataFrame({"t": ["a"]}).to_arrow()
@@ -51,6 +93,23 @@ def test_arrow_fits_whole_or_not_at_all() -> None:
     assert (rows.height, unfit[0].reason[:6]) == (0, "row 2:")
 
 
+def test_arrow_that_is_damaged_or_of_other_types() -> None:
+    schema = Schema.of({"t": int, "name": str})
+    good = pa.table({"t": [1, 2], "name": ["abc", "def"]})
+    whole = arrow(good)
+    places = [at for at in range(len(whole)) if whole[at : at + 12] == struct.pack("<3i", 0, 3, 6)]
+    assert len(places) == 1, "where texts begin"
+    # Polars would crash, or take memory of others for the text.
+    far = whole[: places[0] + 4] + struct.pack("<2i", 2**30, 2**31 - 1) + whole[places[0] + 12 :]
+    no_text, no_name = whole.replace(b"abc", b"\xffbc"), whole.replace(b"name", b"\xffame")
+    unknown = arrow(pa.table({"t": pa.array([1]).cast(pa.decimal256(40, 0)), "name": ["a"]}))
+    interval = pa.array([pa.MonthDayNano([1, 2, 3])] * 2)
+    more = arrow(good.append_column("other", interval))
+    rows, unfit = MessageReader(schema, "arrow").read([whole, far, no_text, no_name, unknown, more])
+    assert rows.rows() == [(1, "abc"), (2, "def")] * 2
+    assert [one.place for one in unfit] == [1, 2, 3, 4]
+
+
 def test_a_key_of_one_column_or_several() -> None:
     cluster = Cluster("127.0.0.1:1", "x")
     tuples = pl.DataFrame({"t": [1, 2], "name": ["ñ", None], "at": pl.Series([0, 1]).cast(pl.Datetime("us"))})
@@ -61,6 +120,28 @@ def test_a_key_of_one_column_or_several() -> None:
         value for _, value in KafkaSink(cluster, format="csv")._messages(tuples.with_columns(name=pl.lit("a\nb")))
     ]
     assert values == [b'1,"a\nb",1970-01-01T00:00:00.000000Z', b'2,"a\nb",1970-01-01T00:00:00.000001Z']
+
+
+class Slow:
+    """A producer of which some messages get through each time."""
+
+    def __init__(self, *left: int) -> None:
+        self.left = list(left)
+
+    def __len__(self) -> int:
+        return self.left[0]
+
+    def flush(self, timeout: float) -> int:
+        time.sleep(0.05)
+        return self.left.pop(0) if len(self.left) > 1 else self.left[0]
+
+
+def test_brokers_that_are_slow_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arterial.connectors.kafka.sink.ANSWER_SECONDS", 0.2)
+    sink: Any = KafkaSink(Cluster("127.0.0.1:1", "x"))
+    sink._flush(Slow(*range(12, -1, -1)))  # three times as long as an answer may take
+    with pytest.raises(KafkaException):
+        sink._flush(Slow(5))
 
 
 @pytest.mark.parametrize(
@@ -155,6 +236,18 @@ def test_protobuf_by_a_descriptor_file(tmp_path: Path) -> None:
     for other, place in zip(unfit[2:], ("2", "1.2"), strict=True):
         assert f"is message {place} of its schema" in other.reason
         assert "road.Report is message 1 of the file" in other.reason
+
+
+def test_values_of_protobuf_that_mean_nothing(tmp_path: Path) -> None:
+    report = descriptors(tmp_path / "road.bin")
+    schema = Schema.of({"t": "int64", "kind": "string", "at": "timestamp"})
+    reader = MessageReader(schema, PROTOBUF, protobuf=ProtobufLines(str(tmp_path / "road.bin"), "", schema, "s"))
+    late, odd = report(t=1), report(t=2)
+    late.at.seconds, odd.at.nanos = 2**60, -7
+    messages = [late.SerializeToString(), odd.SerializeToString(), b"", report(t=3, kind=7).SerializeToString()]
+    rows, unfit = reader.read(messages)
+    assert rows.rows() == [(0, "CAR", None), (3, "7", None)]  # no byte: all defaults; an unknown value: its number
+    assert [(one.place, one.reason.partition(":")[0]) for one in unfit] == [(0, "at"), (1, "at")]
 
 
 def test_a_head_that_does_not_end(tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.network.schema import Schema
 from arterial.network.train import Train
+from arterial.storage.remote import path_of
 from tests.connectors.sinks.hook import DELAY, DROP, Webhook
+from tests.stores import MemoryStore
 
 STREAM = Stream(Schema.of({"t": int}), "t")
 
@@ -66,6 +68,23 @@ def test_what_is_refused_becomes_a_dead_letter_at_once(hook: Webhook, tmp_path: 
     ]
     assert not other.asked
     other.close()
+
+
+def test_in_a_store_each_dead_letter_is_a_file(
+    hook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    store = MemoryStore.in_place(monkeypatch)
+    hook.answers = [400] * 4
+    for _ in range(2):  # the second time the step is repeated
+        sink = post(hook, path_of("s3://city/run"), 1, 2, rows=1)
+        store.unlink("city/run/sinks/out/journal.json")
+    names = [one.name for one in (sink.dead_letters.parent / "dead-letters").iterdir()]
+    assert names == ["000000001-000000000.jsonl", "000000001-000000001.jsonl"]
+    content = store.files[f"city/run/sinks/out/dead-letters/{names[1]}"]
+    assert json.loads(content)["body"] == [{"t": 2}]
+    assert "kept in s3://city/run/sinks/out/dead-letters\n" in capfd.readouterr().err
+    post(hook, tmp_path, 1, dead_letters="s3://city/letters.jsonl")
+    assert "city/letters" not in str(list(tmp_path.rglob("*")))
 
 
 def test_what_fails_too_often_becomes_a_dead_letter(

@@ -136,6 +136,7 @@ def test_a_password_is_kept_nowhere(postgres: Server, tmp_path: Path, monkeypatc
         ("postgres://me:secret@127.0.0.1:1/city", r"PostgreSQL at 127\.0\.0\.1:1, .*refused"),
         ("sqlite:///city.db?tabel=x", "unknown option 'tabel'.*did you mean 'table'"),
         ("sqlite:///city.db?key=zone", "the relation is drawn with the key place"),
+        ("file://city/places.csv", "source 'places': expected file:///PATH, without a host"),
         ("mysql://h/city", "unknown scheme 'mysql' for a relation; expected file://, sqlite://"),
         ("places.csv?refesh=1 s", "unknown option 'refesh'.*did you mean 'refresh'"),
     ],

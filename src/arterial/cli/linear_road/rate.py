@@ -37,8 +37,8 @@ def rate(
     ),
     through: str | None = typer.Option(
         None,
-        help="Let the driver deliver by kafka://HOST:PORT/TOPIC, all of the data in real time, to a new topic of "
-        "such a name for each trial; another system has its address in the place of {topic}.",
+        help="Let the driver deliver by kafka://HOST:PORT/TOPIC (only Kafka), all of the data in real time, to a new "
+        "topic of such a name for each trial; another system has its address in the place of {topic}.",
         show_default="files for Arterial, a pipe for another system",
     ),
     json_output: bool = typer.Option(False, "--json", help="Print the rating as JSON."),
@@ -75,10 +75,13 @@ def rate(
         raise ArterialError(
             "another system gets all of the data in real time: leave out --from, and use --mode official"
         )
-    if through is not None and (begin or not through.startswith("kafka://")):
+    if through is not None and not through.startswith("kafka://"):
         raise ArterialError(
-            "--through: expected kafka://HOST:PORT/TOPIC, without --from: all of the data goes through the topic"
+            "--through: expected kafka://HOST:PORT/TOPIC: a rating goes through Kafka alone. A system that takes its "
+            "input in another way is rated by --system, with a command that reads its standard input"
         )
+    if through is not None and begin:
+        raise ArterialError("--through: a rating without --from: all of the data goes through the topic")
     if through is not None and system is None and (tolls or segments):
         raise ArterialError(
             "--through: leave out --tolls and --segments: who reads a topic is not told which vehicles are replicas"

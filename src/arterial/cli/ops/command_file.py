@@ -18,6 +18,8 @@ from arterial.errors import RunError
 COMMAND_FILE = "command.json"
 _NOT_KEPT = ("network", "force", "replace", "checkpoint")
 _NAMED = ("--source", "--sink")
+_PLACES = ("--log", "--lineage")
+_SPARK_FILES = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles")
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,12 @@ def keep_command(checkpoint: Path, context: typer.Context) -> None:
     options, secret = [], []
     for option in context.command.params:
         value = context.params.get(option.name or "")
-        if option.name in _NOT_KEPT or value is None or value == option.get_default(context):
+        is_usual = value == option.get_default(context) and not isinstance(value, Path)  # ./out is where one stands
+        if option.name in _NOT_KEPT or value is None or is_usual:
             continue
         word = max(option.opts if value is not False else option.secondary_opts, key=len)
         for one in value if isinstance(value, list | tuple) else [value]:
-            said = _shown(one, word in _NAMED)
+            said = _shown(one, word)
             if without_secrets(said) != said:
                 secret.append(f"{word} {said.partition('=')[0]}=…" if word in _NAMED else f"{word} …")
             else:
@@ -91,16 +94,20 @@ def arguments(command: Command, checkpoint: Path, network: str | None, given: li
     return ["run", *with_other, *kept, *given, "--checkpoint", str(checkpoint)]
 
 
-def _shown(value: Any, named: bool) -> str:
-    if isinstance(value, Path):
-        from arterial.storage.remote import path_of
+def _shown(value: Any, word: str) -> str:
+    """An option's value, with paths as they are seen from any folder."""
+    from arterial.connectors.uri import absolute_place
+    from arterial.storage.remote import path_of
 
+    if isinstance(value, Path):
         return str(path_of(value).absolute())
-    if named:
-        name, sign, where = str(value).partition("=")
-        if not sign:
-            name, sign, where = "", "", str(value)
-        if ":" not in where and not where.startswith(("-", "/")):
-            where = f"{Path.cwd()}/{where}"
-        return f"{name}{sign}{where}"
-    return str(value)
+    text = str(value)
+    if word in _NAMED:
+        name, sign, where = text.partition("=")
+        return f"{name}{sign}{absolute_place(where)}" if sign else absolute_place(text)
+    if word in _PLACES:
+        return absolute_place(text)
+    name, sign, files = text.partition("=")
+    if word == "--spark-conf" and name in _SPARK_FILES:
+        return f"{name}{sign}{','.join(absolute_place(file) for file in files.split(','))}"
+    return text

@@ -130,9 +130,12 @@ def cut_blocks(file: DataFile, reading: Reading, place: Place) -> Iterator[CutBl
         raise DataError(f"{file.path}: cannot be read as {file.kind}: {fault.strerror or fault}") from None
 
 
-def read_csv_lines(data: bytes, header: Header, reading: Reading, place: Place) -> Block:
-    """Whole lines of CSV as they arrive, each a record of its own; the place moves on."""
-    records, bad, used, passed = split_records(data, header, final=True, by_line=True)
+def read_csv_lines(data: bytes, header: Header, reading: Reading, place: Place, *, by_line: bool = True) -> Block:
+    """Whole lines of CSV as they arrive, each a record of its own; the place moves on.
+
+    Not `by_line`: a record may have several, with line ends within quotes.
+    """
+    records, bad, used, passed = split_records(data, header, final=True, by_line=by_line)
     return place.passed(*_judge_csv(records, bad, header, reading, place.units), used, passed)
 
 

@@ -20,6 +20,7 @@ from arterial.errors import MachineError, RunError, near
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
+    from confluent_kafka.admin import AdminClient
 
 ASK_SECONDS = 10.0
 """So long a cluster may take to answer."""
@@ -44,6 +45,11 @@ _SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 _quiet = logging.getLogger("arterial.kafka")
 _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
+
+
+def in_uri(setting: str) -> str:
+    """The name of a setting of librdkafka as an option of a URI."""
+    return setting.replace(".", "_")
 
 
 @dataclass(frozen=True)
@@ -97,8 +103,8 @@ class Cluster:
             else:
                 names = (
                     *known,
-                    *(one.replace(".", "_") for one in SETTINGS),
-                    *(f"{one.replace('.', '_')}_env" for one in SECRETS),
+                    *map(in_uri, SETTINGS),
+                    *(f"{in_uri(one)}_env" for one in SECRETS),
                 )
                 shown = f" {name!r}" if re.fullmatch("[a-z_.]+", name) else ""  # else maybe a piece of a secret
                 raise RunError(
@@ -196,7 +202,7 @@ class Cluster:
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
-        admin = self._client("AdminClient", {})
+        admin = self.administrator()
         try:
             admin.create_topics([NewTopic(self.topic, partitions, -1)], operation_timeout=ASK_SECONDS)[
                 self.topic
@@ -205,15 +211,16 @@ class Cluster:
             if fault.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise RunError(f"{self.place}: cannot be created: {self.reason(fault)}") from None
 
-    def identity(self) -> str:
-        """The number that the cluster gave the topic when it was made; empty if it has none."""
+    def administrator(self) -> AdminClient:
+        """A client that asks about the topic."""
+        return self._client("AdminClient", {})  # type: ignore[no-any-return]
+
+    def identity(self, client: AdminClient, *, wait: float = ASK_SECONDS) -> str:
+        """The number that the cluster gave the topic when it was made; empty if it has none, or does not say."""
         from confluent_kafka import KafkaException, TopicCollection
 
-        admin = self._client("AdminClient", {})
         try:
-            found = admin.describe_topics(TopicCollection([self.topic]), request_timeout=ASK_SECONDS)[
-                self.topic
-            ].result()
+            found = client.describe_topics(TopicCollection([self.topic]), request_timeout=wait)[self.topic].result()
         except KafkaException:  # an old cluster, or one that does not permit to ask
             return ""
         return str(found.topic_id or "")
@@ -250,7 +257,7 @@ class Cluster:
     def _read_secrets(self) -> dict[str, str]:
         found = {}
         for setting, way, name in self.secrets:
-            option = f"{setting.replace('.', '_')}_{way}"
+            option = f"{in_uri(setting)}_{way}"
             if way == "env" and name not in os.environ:
                 raise RunError(f"{self.place}: the environment variable {name} ({option}) is not set")
             try:

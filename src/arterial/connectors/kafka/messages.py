@@ -15,7 +15,7 @@ from typing import NamedTuple
 import polars as pl
 import pyarrow as pa
 
-from arterial.connectors.csv import Header, read_header
+from arterial.connectors.csv import Header, read_header, split_records
 from arterial.connectors.files.blocks import (
     Block,
     Place,
@@ -96,33 +96,45 @@ class MessageReader:
 
     def _line(self, value: Value) -> tuple[bytes, str]:
         if self.protobuf is None:
-            return _line(value, self.format)
-        if not value:
-            return b"", _NOTHING
+            line, fault = _line(value, self.format)
+            is_bare = fault or self.format != CSV or b'"' not in line
+            return (line, fault) if is_bare else (line, self._record_fault(line))
+        if value is None:
+            return b"", _NO_VALUE
         try:
             return self.protobuf.line(value), ""
         except DataError as fault:
             return b"", str(fault)
 
-    def _read_lines(self, data: bytes) -> Block:
+    def _record_fault(self, value: bytes) -> str:
+        """Why a message with quotes is not one record of CSV: what is not closed would reach into the next message."""
+        records, rejects, *_ = split_records(value + b"\n", self._header, final=True)
+        if not rejects and len(records.starts) == 1 and records.ends[0] == len(value):  # all of it, so no blank lines
+            return ""
+        return _SEVERAL if b"\n" in value else rejects[0].reason
+
+    def _read_lines(self, data: bytes, *, by_line: bool = True) -> Block:
+        """The rows of some lines. Not `by_line`: a field in quotes may hold line ends."""
         place, reading = Place(units=self.units), Reading(self.schema, self.times)
         if self.format in (JSON, PROTOBUF):
             return read_json_lines(data, reading, place)
-        return read_csv_lines(data, self._header, reading, place)
+        return read_csv_lines(data, self._header, reading, place, by_line=by_line)
 
     def _read_one_by_one(self, values: Sequence[Value]) -> tuple[pl.DataFrame, list[_Unfit]]:
-        lines, places, unfit = [], [], []
+        lines, places, unfit = [], {}, []
+        passed = 1
         for place, value in enumerate(values):
             line, fault = self._line(value)
             if fault:
                 unfit.append(_Unfit(place, fault))
             else:
                 lines.append(line)
-                places.append(place)
+                places[passed] = place
+                passed += 1 + line.count(b"\n")
         if not places:
             return self.schema.empty(), unfit
-        block = self._read_lines(b"\n".join(lines) + b"\n")
-        unfit += [_Unfit(places[one.line - 1], one.reason) for one in block.rejects]
+        block = self._read_lines(b"\n".join(lines) + b"\n", by_line=False)
+        unfit += [_Unfit(places[one.line], one.reason) for one in block.rejects]
         return block.rows, sorted(unfit)
 
     def _read_arrow(self, values: Sequence[Value]) -> tuple[pl.DataFrame, list[_Unfit]]:
@@ -138,8 +150,18 @@ class MessageReader:
         if not value:
             raise DataError(_NOTHING)
         try:
-            rows = pl.DataFrame(pl.from_arrow(pa.ipc.open_stream(value).read_all()))
-        except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as fault:
+            table = pa.ipc.open_stream(value).read_all()
+            if not set(self.schema.names) - set(table.column_names):
+                table = table.select([at for at, name in enumerate(table.column_names) if name in self.schema])
+            table.validate(full=True)  # Polars believes what is said of the lengths of texts, and crashes
+            rows = pl.DataFrame(pl.from_arrow(table))
+        except (
+            pa.ArrowException,
+            OSError,
+            ValueError,
+            pl.exceptions.PolarsError,
+            pl.exceptions.PanicException,
+        ) as fault:
             raise DataError(f"is not a stream of Arrow: {str(fault).splitlines()[0]}") from None
         block = read_frame(rows, "the message", Reading(self.schema, self.times), Place(units=self.units))
         if block.rejects:
@@ -152,7 +174,9 @@ def shown(value: Value) -> str:
     return (value or b"")[:_SHOWN].decode("utf-8", errors="replace")
 
 
-_NOTHING = "has no value: it deletes its key (a tombstone), or is empty"
+_NO_VALUE = "has no value: it deletes its key (a tombstone)"
+_NOTHING = f"{_NO_VALUE}, or is empty"
+_SEVERAL = "has several lines; expected one record, with line ends only within quotes"
 
 
 def _line(value: Value, form: str) -> tuple[bytes, str]:
@@ -167,7 +191,8 @@ def _line(value: Value, form: str) -> tuple[bytes, str]:
                 f"has Confluent's registry format (schema {number}), and what follows is not JSON: Avro is not "
                 "read, and Protobuf with format=protobuf. Let the producer write JSON, or convert the topic"
             )
-    if form == JSON:  # in JSON a line end is a space, since in a text it is written as \n
-        return value.replace(b"\r", b" ").replace(b"\n", b" "), ""
+    if form == JSON:  # between values a tab is as good as a line end, and within a text neither may stand as it is
+        return value.replace(b"\n", b"\t"), ""
     value = value.removesuffix(b"\n").removesuffix(b"\r")
-    return (b"", "has several lines; expected one record") if b"\n" in value else (value, "")
+    is_record = b"\n" not in value or b'"' in value  # in quotes, a line end belongs to a field
+    return (value, "") if is_record else (b"", _SEVERAL)

@@ -48,7 +48,7 @@ class ProtobufLines:
             self._fields.append((column.name, field, column.type.is_integer))
 
     def line(self, value: bytes) -> bytes:
-        """A message as an object of JSON; raises `DataError` if it is none."""
+        """A message as an object of JSON; raises `DataError` if it is none. One without a byte has all its defaults."""
         from google.protobuf.message import DecodeError
 
         try:
@@ -62,7 +62,12 @@ class ProtobufLines:
                 f"is message {_counted(place)} of its schema (Confluent's registry format), and "
                 f"{self._class.DESCRIPTOR.full_name} is message {_counted(self._place)} of the file of descriptors"
             )
-        said = {name: _plain(message, field, as_number) for name, field, as_number in self._fields}
+        said = {}
+        for name, field, as_number in self._fields:
+            try:
+                said[name] = _plain(message, field, as_number)
+            except ValueError as fault:  # such as a time of no year
+                raise DataError(f"{name}: {fault}") from None
         return json.dumps(said, separators=(",", ":")).encode()
 
 
@@ -120,7 +125,7 @@ def _plain(message: Any, field: FieldDescriptor, as_number: bool) -> Any:
 def _without_head(value: bytes) -> tuple[list[int] | None, bytes]:
     """The place of the message in its schema, and the rest, where Confluent's serializers wrote that first; None for
     the place where they did not. No message of Protobuf begins with a zero byte."""
-    if value[0] != 0:
+    if value[:1] != b"\0":
         return None, value
     count, at = _varint(value, _HEAD)
     if count > _DEEPEST:

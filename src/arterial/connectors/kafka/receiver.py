@@ -42,7 +42,10 @@ class Receiver:
                 "queued.max.messages.kbytes": 32_768,
             }
         )
+        self._admin = cluster.administrator()
         self._stopped, self._ended = threading.Event(), False
+        self._missing_since: float | None = None
+        """Since when the cluster says that there is no such topic. One that comes back may say so for a moment."""
         self._refreshed = self._told = 0.0
         self._waiting: set[int] = set()
         self._back: list[int] = []
@@ -119,15 +122,15 @@ class Receiver:
         elif not error.retriable() and error.code() != KafkaError._TRANSPORT:
             raise RunError(f"{self.cluster.place}: {self.cluster.reason(error)}")
 
-    def _check_topic(self) -> None:
-        """Raise if the topic is another one than an earlier start of the run has read."""
-        account, now = self.spooler.account, self.cluster.identity()
+    def _check_topic(self, *, wait: float = ASK_SECONDS) -> None:
+        """Raise if the topic is another one than the run has read, in this start or an earlier one."""
+        account, now = self.spooler.account, self.cluster.identity(self._admin, wait=wait)
         if account["topic"] and now and account["topic"] != now:
             raise RunError(
                 f"{self.cluster.place}: the topic was deleted and made again since the run has read it, so its offsets "
                 "mean something else. Begin again with another checkpoint"
             )
-        account["topic"] = now
+        account["topic"] = now or account["topic"]
 
     def _find_partitions(self) -> None:
         """Take up the partitions that are new, also those by which the topic has grown."""
@@ -135,9 +138,15 @@ class Receiver:
         try:
             found = self.cluster.partitions(self._consumer, wait=ASK_SECONDS if not known else 2 * REFRESH_SECONDS)
         except RunError as fault:
-            if not known or "no such topic" in str(fault):
+            if "no such topic" in str(fault):
+                self._missing_since = self._missing_since or self.spooler._now()
+            is_gone = self._missing_since and self.spooler._now() - self._missing_since >= ASK_SECONDS
+            if not known or is_gone:
                 raise
             return  # the brokers are away; those that are known are read on when they are back
+        self._missing_since = None
+        if known:
+            self._check_topic(wait=2 * REFRESH_SECONDS)
         is_first = not known and not self.spooler.account["offsets"]
         new = [number for number in found if number not in known]
         for number in new:

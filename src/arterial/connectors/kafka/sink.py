@@ -126,18 +126,17 @@ class KafkaSink(DriverSink):
                 producer.poll(0)
         if self.transactional:
             self._commit(producer, step)
-        elif producer.flush(ANSWER_SECONDS) or faults:
-            from confluent_kafka import KafkaError, KafkaException
+            return
+        self._flush(producer)
+        if faults:
+            from confluent_kafka import KafkaException
 
-            raise KafkaException(faults[0] if faults else KafkaError(KafkaError._TIMED_OUT))
+            raise KafkaException(faults[0])
 
     def _commit(self, producer: Producer, step: int) -> None:
         from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-        until = time.monotonic() + ANSWER_SECONDS
-        while producer.flush(_LOOK_SECONDS) and not self._lost:
-            if time.monotonic() >= until:
-                raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        self._flush(producer)
         if self._lost:
             # The connection was lost meanwhile. librdkafka 2.16 then waits forever for the coordinator of transactions,
             # whatever the timeout; a new producer gives this transaction up, and writes the step again.
@@ -145,6 +144,17 @@ class KafkaSink(DriverSink):
         place = TopicPartition(self.cluster.topic, 0, step + 1)
         _in_time(lambda: producer.send_offsets_to_transaction([place], self._membership, ANSWER_SECONDS))
         _in_time(lambda: producer.commit_transaction(ANSWER_SECONDS))
+
+    def _flush(self, producer: Producer) -> None:
+        """Wait until all messages are there, or the brokers are lost; raises if for a while no more are."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        least, until = len(producer), time.monotonic() + ANSWER_SECONDS
+        while (left := producer.flush(_LOOK_SECONDS)) and not self._lost:
+            if left < least:
+                least, until = left, time.monotonic() + ANSWER_SECONDS
+            elif time.monotonic() >= until:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
     def _connect(self) -> Producer:
         """The producer. A new one ends what an earlier one with its name had begun, and shuts that one out."""

@@ -23,7 +23,8 @@ from arterial.connectors.sinks.files.json_lines import write_json_lines
 from arterial.errors import RunError
 from arterial.network.box import Stream
 from arterial.storage.appended import append_to, writing
-from arterial.storage.place import make_folder
+from arterial.storage.place import make_folder, put_in_place
+from arterial.storage.remote import is_remote, path_of
 
 SHAPES = ("array", "object")
 LONGEST_WAIT_SECONDS = 60.0
@@ -84,7 +85,7 @@ class WebhookSink(DriverSink):
         self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._user = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}" if "@" in parts.netloc else ""
         self.shape, self.rows, self.timeout, self.attempts = shape, rows, timeout, attempts
-        self.dead_letters, self.authorization_env = Path(dead_letters), authorization_env
+        self.dead_letters, self.authorization_env = path_of(dead_letters), authorization_env
         self._in_checkpoint = not dead_letters
         self._connection: HTTPConnection | None = None
         self._reported = False
@@ -100,7 +101,7 @@ class WebhookSink(DriverSink):
             self.dead_letters = folder / "sinks" / output / "dead-letters.jsonl"
         with writing(self.dead_letters):
             self.dead_letters = self.dead_letters.absolute()
-            make_folder(self.dead_letters.parent)
+            make_folder(self._letters if is_remote(self.dead_letters) else self.dead_letters.parent)
         return self
 
     def put(self, step: int, tuples: pl.DataFrame) -> None:
@@ -137,11 +138,16 @@ class WebhookSink(DriverSink):
         letter = {"key": key, "attempts": attempt, "status": reply.status, "reason": reply.text}
         line = json.dumps(letter).encode()[:-1] + b', "body": ' + body + b"}\n"
         with writing(self.dead_letters):
-            append_to(self.dead_letters, BytesIO(line))
+            if is_remote(self.dead_letters):  # where a file that grows is written again each time
+                name = "-".join(part.zfill(9) for part in key.split("/")[-2:])
+                put_in_place(self._letters / f"{name}.jsonl", line)
+            else:
+                append_to(self.dead_letters, BytesIO(line))
         if not self._reported:
             self._reported = True
+            kept = self._letters if is_remote(self.dead_letters) else self.dead_letters
             said = f"{self._where}: {reply.status or ''} {reply.text}".rstrip()
-            sys.stderr.write(f"{said}; requests that are not taken are kept in {self.dead_letters}\n")
+            sys.stderr.write(f"{said}; requests that are not taken are kept in {kept}\n")
 
     def _request(self, key: str, body: bytes) -> _Reply:
         headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "arterial"}
@@ -177,6 +183,11 @@ class WebhookSink(DriverSink):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    @property
+    def _letters(self) -> Path:
+        """In a store: the folder of dead letters, each a file."""
+        return self.dead_letters.with_suffix("")
 
     @property
     def _where(self) -> str:

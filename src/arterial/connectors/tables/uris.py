@@ -54,6 +54,8 @@ def table_from(value: Any, name: str, stream: Stream) -> Source | None:
 
 def _file_uri(uri: str, name: str, key: tuple[str, ...]) -> TableSource:
     split = split_uri(uri)
+    if split.netloc not in ("", "localhost") or split.fragment:
+        raise DataError(f"source {name!r}: expected file:///PATH, without a host and without #")
     return _file(unquote(split.path), split.query, f"source {name!r}: {split.path}")
 
 

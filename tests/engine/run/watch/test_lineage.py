@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import threading
 import uuid
 from datetime import datetime
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 import arterial as art
 from arterial.engine.run.watch.columns import SourceColumn, column_lineage
-from arterial.engine.run.watch.openlineage import KEY_VARIABLE, event
+from arterial.engine.run.watch.openlineage import ATTEMPTS, KEY_VARIABLE, event
 from arterial.errors import RunError
 from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.semantics.profiles import profile
@@ -155,6 +156,26 @@ def test_events_over_http(monkeypatch: pytest.MonkeyPatch) -> None:
         thread.join()
     assert [said["eventType"] for _, said in got] == ["START", "START", "COMPLETE"]
     assert {key for key, _ in got} == {"Bearer a-key"}
+
+
+def test_an_address_that_speaks_no_http_gets_the_next_event_too(caplog: pytest.LogCaptureFixture) -> None:
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            for _ in range(2 * ATTEMPTS):
+                connection, _ = server.accept()
+                with connection:
+                    asked.append(connection.recv(65536))
+                    connection.sendall(b"nonsense\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        where = f"http://127.0.0.1:{server.getsockname()[1]}"
+        art.run(speeding(), reports=tuples(10), local=True, lineage=where).wait()
+        thread.join(20)
+    assert len(asked) == 2 * ATTEMPTS
+    assert "lineage: the event COMPLETE could not be sent" in caplog.text
 
 
 def test_an_address_that_does_not_answer_stops_nothing(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from itertools import pairwise
 from pathlib import Path
 
@@ -103,6 +105,52 @@ def test_a_full_disk_stops_nothing(tmp_path: Path) -> None:
     log.close()
     with pytest.raises(RunError, match=r"--log .*: cannot be written: No such file.*Name a file in a folder"):
         LogFile(tmp_path / "missing" / "run.log")
+
+
+@pytest.mark.parametrize("how", ["json", "text"])
+def test_what_a_full_disk_lost_is_said_in_the_format_of_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    path = tmp_path / "run.log"
+    log = LogWatcher(Watch(log=str(path), log_format=how), plan_of(speeding()), "abcdef0123")
+    write, room = os.write, [10]
+
+    def full(number: int, content: bytes) -> int:
+        if not room:
+            raise OSError(errno.ENOSPC, "full")
+        return write(number, content[: room.pop()])
+
+    try:
+        log.say("info", "first", share=float("nan"))
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", full)
+            log.say("info", "cut")
+            log.say("info", "lost")
+        log.say("info", "last")
+    finally:
+        log.close()
+    said = path.read_text().splitlines()
+    assert len(said) == 3
+    assert "2 lines could not be written" in said[1]
+    if how == "json":
+        found = [json.loads(line, parse_constant=pytest.fail) for line in said]
+        assert [one["event"] for one in found] == ["first", "lost", "last"]
+        assert found[0]["share"] is None
+
+
+def test_a_file_that_cannot_be_moved_is_written_when_it_can(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    log = LogFile(folder / "run.log", most_bytes=100)
+    log.write("x" * 90)
+    (folder / "run.log").unlink()
+    folder.rmdir()
+    for _ in range(3):
+        log.write("y" * 50)
+    folder.mkdir()
+    log.write("z")
+    log.close()
+    assert (folder / "run.log").read_text() == "(3 lines could not be written)\nz\n"
 
 
 def test_no_password_and_one_line_each() -> None:

@@ -186,6 +186,20 @@ def test_names_are_escaped_and_bounded() -> None:
     assert list(BOUNDS) == sorted(BOUNDS)
 
 
+def test_figures_that_cannot_be_made_are_missed(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Metrics):
+        def text(self) -> str:
+            raise FileNotFoundError("spool")
+
+    server = MetricsServer("0", Broken(plan_of(speeding()), "abc"))
+    try:
+        assert get(server.url)[0] == 500
+        assert get(server.url.replace("metrics", "health"))[0] == 200
+    finally:
+        server.close()
+    assert "metrics cannot be made, and the run goes on: FileNotFoundError: spool" in caplog.text
+
+
 def test_other_requests_are_refused(served: MetricsServer) -> None:
     base = served.url.removesuffix("/metrics")
     assert get(f"{base}/metrics?x=1")[0] == 200

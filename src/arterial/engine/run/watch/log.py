@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -70,7 +72,7 @@ class LogWatcher(Watcher):
 
     def __init__(self, watch: Watch, plan: Plan, run: str) -> None:
         assert watch.log is not None
-        self._lines: _Lines = _Standard() if watch.log == "-" else LogFile(Path(watch.log))
+        self._lines: _Lines = _Standard() if watch.log == "-" else LogFile(Path(watch.log), said_lost=self._lost_lines)
         self._format, self._least = watch.log_format, LOG_LEVELS.index(watch.log_level)
         self._plan, self._run = plan, run
         self._step = self._version = 0
@@ -168,9 +170,15 @@ class LogWatcher(Watcher):
         """Log an event, if its level is logged."""
         if LOG_LEVELS.index(level) < self._least:
             return
+        self._lines.write(self._line(level, event, **fields))
+
+    def _line(self, level: str, event: str, **fields: Any) -> str:
         at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         line = {"time": at, "level": level, "run": self._run, "step": self._step, "event": event, **fields}
-        self._lines.write(as_line(line, self._format))
+        return as_line(line, self._format)
+
+    def _lost_lines(self, count: int) -> str:
+        return self._line(WARNING, "lost", lines=count, message=f"{count} lines could not be written")
 
 
 def as_line(line: Mapping[str, Any], how: str) -> str:
@@ -188,6 +196,8 @@ def _clean(value: Any) -> Any:
         return without_secrets(value)
     if isinstance(value, Mapping):
         return {str(name): _clean(one) for name, one in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no such number
     return [_clean(one) for one in value] if isinstance(value, list | tuple) else value
 
 
@@ -217,8 +227,14 @@ class _Standard:
 class LogFile:
     """A bounded file of lines. What cannot be written, on a full disk say, is counted and said with the next line."""
 
-    def __init__(self, path: Path, most_bytes: int = MOST_BYTES) -> None:
-        self._path, self._most, self._lock, self._lost = path, most_bytes, Lock(), 0
+    def __init__(
+        self,
+        path: Path,
+        most_bytes: int = MOST_BYTES,
+        said_lost: Callable[[int], str] = "({} lines could not be written)".format,
+    ) -> None:
+        self._path, self._most, self._said_lost, self._lock, self._lost = path, most_bytes, said_lost, Lock(), 0
+        self._closed = False
         try:
             self._file = self._open()
         except OSError as fault:
@@ -229,41 +245,46 @@ class LogFile:
     def write(self, line: str) -> None:
         """Append a line."""
         with self._lock:
-            if self._file < 0:
+            if self._closed:
                 return
             try:
-                content = line.encode(errors="replace") + b"\n"
-                if self._lost:
-                    content = f"({self._lost} lines could not be written)\n".encode() + content
-                size = os.fstat(self._file).st_size
-                if size and size + len(content) > self._most:
-                    os.close(self._file)
-                    self._file = -1
-                    self._path.replace(self._path.with_name(f"{self._path.name}.1"))
-                    self._file = self._open()
-                os.write(self._file, content)
+                self._append(line.encode(errors="replace") + b"\n")
                 self._lost = 0
             except OSError:
                 self._lost += 1
-                if self._file < 0:
-                    self._file = self._open_again()
 
     def close(self) -> None:
         """Write no more."""
         with self._lock:
-            if self._file >= 0:
-                os.close(self._file)
-                self._file = -1
+            self._closed = True
+            self._let_go()
+
+    def _append(self, content: bytes) -> None:
+        if self._file < 0:
+            self._file = self._open()
+        if self._lost:
+            content = self._said_lost(self._lost).encode(errors="replace") + b"\n" + content
+        size = os.fstat(self._file).st_size
+        if size and size + len(content) > self._most:
+            self._let_go()
+            self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+            self._file, size = self._open(), 0
+        try:
+            while content:
+                content = content[os.write(self._file, content) :]
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._file, size)  # else the next line would begin in the midst of this one
+            raise
+
+    def _let_go(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def _open(self) -> int:
         # It names what a business counts, so it is for its owner.
         return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
-
-    def _open_again(self) -> int:
-        try:
-            return self._open()
-        except OSError:
-            return -1
 
 
 class _Messages(logging.Handler):

@@ -14,6 +14,7 @@ import urllib.request
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from http.client import HTTPException
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -195,7 +196,7 @@ class _Http:
                 with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
                     reply.read(1024)
                 return
-            except (OSError, ValueError) as fault:
+            except (OSError, ValueError, HTTPException) as fault:
                 refused = isinstance(fault, urllib.error.HTTPError) and fault.code < 500
                 if isinstance(fault, urllib.error.HTTPError):
                     fault.close()

@@ -7,6 +7,7 @@ all of it. The run never waits for it: it hands over its figures, and threads of
 from __future__ import annotations
 
 import ipaddress
+import logging
 import re
 import socket
 import socketserver
@@ -26,9 +27,17 @@ FRESH_SECONDS = 0.25
 PATIENCE = 5.0
 """Seconds for a client to send its request and take the reply."""
 
+_log = logging.getLogger("arterial")
 _TEXT = "text/plain; charset=utf-8"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
-_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
 
 
 class _Served(Protocol):
@@ -143,7 +152,7 @@ class _Handler(socketserver.BaseRequestHandler):
         with suppress(OSError):
             request = self._read(until)
             if request is not None:
-                self._send(*_answer(request, self.server), until)  # type: ignore[arg-type]
+                self._send(*_answered(request, self.server), until)  # type: ignore[arg-type]
                 self.request.shutdown(socket.SHUT_WR)
 
     def _read(self, until: float) -> bytes | None:
@@ -168,6 +177,14 @@ class _Handler(socketserver.BaseRequestHandler):
         )
         self.request.settimeout(max(0.01, until - time.monotonic()))
         self.request.sendall(head.encode() + body)
+
+
+def _answered(request: bytes, server: _Server) -> tuple[int, str, str]:
+    try:
+        return _answer(request, server)
+    except Exception as fault:  # who watches the run must see that the figures are missing, and why
+        _log.warning("metrics cannot be made, and the run goes on: %s: %s", type(fault).__name__, fault)
+        return 500, _TEXT, "the figures cannot be read; the log of the run says why\n"
 
 
 def _answer(request: bytes, server: _Server) -> tuple[int, str, str]:
