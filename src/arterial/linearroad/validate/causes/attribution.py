@@ -84,8 +84,8 @@ def _believed(evidence: Evidence, alternatives: Sequence[Alternative]) -> set[in
 def _followed(evidence: Evidence, number: int) -> bool:
     """Whether most answers that an alternative changes came so.
 
-    That those are missing which it leaves out shows something only if most of the others came, or if it has no answers at
-    all.
+    That those are missing which it leaves out shows something only if most of the others came, or if it
+    has no answers at all.
     """
     changes, came = evidence.changes.get(number, 0), evidence.came.get(number, 0)
     gone, absent = evidence.gone.get(number, 0), evidence.absent.get(number, 0)
