@@ -161,6 +161,13 @@ def test_a_file_without_events_is_an_error(tmp_path: Path, content: bytes, messa
         open_data(tmp_path / "a.csv")
 
 
+def test_a_mark_of_the_encoding_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    file = tmp_path / "events.csv"
+    file.write_bytes(b"\xef\xbb\xbf0,0,1,30,0,1,0,10,55440,-1,-1,-1,-1,-1,-1\r\n")
+    data = open_data(file)
+    assert (data.events, len(data.rejects)) == (1, 0)
+
+
 def test_missing_and_empty_folders_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file or folder"):
         open_data(tmp_path / "nowhere")

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import os
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from arterial.errors import ArterialError
+from arterial.errors import ArterialError, DataError
 from arterial.linearroad.formats.answers import ANSWER_SCHEMA, Answers
 from arterial.linearroad.formats.dialects import (
+    BYTE_ORDER_MARK,
     DIALECTS,
     PAPER,
     Dialect,
     dialect,
     encode,
+    left_aside,
+    output_files,
     parse,
     read_output,
     write_output,
@@ -147,6 +154,60 @@ def test_decimals_are_read_in_one_pass_wherever_emission_stands() -> None:
 def test_empty_output(tmp_path: Path) -> None:
     (tmp_path / "output.csv").touch()
     assert len(read_output(tmp_path, PAPER).answers) == 0
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress], ids=["gzip", "bzip2"])
+def test_compressed_files_are_unpacked(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    (tmp_path / "output.csv.gz").write_bytes(pack(b"0,1,0,0.5,-1,0\n0,2,0,0.5,-1,0\nx\n"))
+    (tmp_path / "output.csv").write_text("0,3,0,0.5,-1,0\n")
+    output = read_output(tmp_path, PAPER)
+    assert sorted(output.answers.notices["vid"].to_pylist()) == [1, 2, 3]
+    assert [(Path(fault.file).name, fault.line) for fault in output.faults] == [("output.csv.gz", 3)]
+
+
+def test_a_mark_of_the_encoding_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    (tmp_path / "output.csv").write_bytes(BYTE_ORDER_MARK + b"0,1,0,0.5,-1,0\r\n")
+    output = read_output(tmp_path, PAPER)
+    assert (output.answers.notices.num_rows, output.faults) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"PK\x03\x04...", "found a zip archive; unpack it"),
+        (b"PAR1...", "found a Parquet file"),
+        ("0,1,0,0.5,-1,0\n".encode("utf-16"), "found text in UTF-16"),
+        (gzip.compress(b"0,1,0,0.5,-1,0\n")[:-9], "compressed by gzip, and damaged or cut short"),
+    ],
+)
+def test_files_that_hold_no_lines(content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "output.csv").write_bytes(content)
+    with pytest.raises(DataError, match=said) as error:
+        read_output(tmp_path / "output.csv", PAPER)
+    assert str(tmp_path / "output.csv") in str(error.value)
+
+
+def test_what_lies_beside_the_answers(tmp_path: Path) -> None:
+    for name in ("output.csv", "run.json", "rejects.csv", ".hidden", "thesis.csv"):
+        (tmp_path / name).touch()
+    (tmp_path / "work").mkdir()
+    assert left_aside(tmp_path) == ""
+    for name in ("more.csv", "answers.log", *(f"z{i}" for i in range(5))):
+        (tmp_path / name).touch()
+    assert [file.name for file in output_files(tmp_path)] == ["output.csv"]
+    assert left_aside(tmp_path) == "answers.log, more.csv, z0, z1, z2 and 2 more"
+
+
+def test_a_folder_without_output_says_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "answers.log").touch()
+    with pytest.raises(DataError, match=r"found answers\.log\. A file of another name can be given itself"):
+        output_files(tmp_path)
+
+
+def test_a_pipe_is_no_output(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="found a pipe or a device"):
+        output_files(tmp_path / "pipe")
 
 
 def test_clear_errors(tmp_path: Path) -> None:

@@ -32,6 +32,13 @@ def test_a_misspelt_place_is_refused_at_once(tmp_path: Path) -> None:
         command_of(str(tmp_path))
 
 
+def test_what_is_no_command_is_refused_at_once() -> None:
+    with pytest.raises(RunError, match="expected a command, or a folder with one, found nothing"):
+        command_of("  ")
+    with pytest.raises(RunError, match="is no command: No closing quotation"):
+        command_of("python 'system.py {output}")
+
+
 @pytest.mark.parametrize("peer", sorted(file.parent.name for file in PEERS.glob("*/command")))
 def test_the_commands_of_peers_ask_for_what_they_need(peer: str) -> None:
     command = command_of(str(PEERS / peer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from arterial.linearroad.data.convert import convert
 from arterial.linearroad.rate import trial
-from arterial.linearroad.rate.trial import Plan, run_trial
+from arterial.linearroad.rate.trial import Plan, held_up, run_trial
 from tests.linearroad.cities import City, balance, report
 from tests.linearroad.outputs import right_run
 
@@ -60,3 +61,41 @@ def test_a_system_that_does_not_end_is_stopped_with_all_that_it_started(trial_of
 
 def test_a_system_that_ends_while_others_wait_for_it(trial_of: Any) -> None:
     assert "exit code 3" in trial_of("exit 3; touch {ready} {output}")["broke_down"]
+    assert "ended before it made the file {ready}" in trial_of("exit 0; touch {ready} {output}")["broke_down"]
+
+
+@pytest.mark.parametrize(
+    ("begun", "why"), [(True, "had not taken all lines 0.5 s after"), (False, "was not ready after 0.3 s")]
+)
+def test_a_system_that_holds_the_driver_up(
+    begun: bool, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pipe is full, or the file `{ready}` is never made: neither process would end."""
+    monkeypatch.setattr(trial, "STALL_SECONDS", 0.3)
+    monkeypatch.setattr(trial, "READY_SECONDS", 0.3)
+    if begun:
+        (tmp_path / "start").touch()
+    driver = subprocess.Popen(["yes"], stdout=subprocess.PIPE)
+    system = subprocess.Popen(["sleep", "3000"], stdin=driver.stdout, process_group=0)
+    try:
+        assert why in held_up(system, driver, tmp_path / "start", 0.1)
+    finally:
+        for process in (system, driver):
+            process.kill()
+            process.wait()
+        assert driver.stdout
+        driver.stdout.close()
+
+
+def test_a_system_that_ends_early_is_said_to(trial_of: Any) -> None:
+    outcome = trial_of("read line; cp ANSWERS {output}")
+    assert outcome["stopped"] == "the system ended, or closed its input, before it had taken all lines"
+
+
+def test_a_system_that_is_killed(trial_of: Any) -> None:
+    assert "by signal 9 (SIGKILL)" in trial_of("kill -9 $$; touch {output}")["broke_down"]
+
+
+def test_answers_that_cannot_be_read_break_the_trial_alone(trial_of: Any) -> None:
+    outcome = trial_of("cat > /dev/null; printf PAR1 > {output}")
+    assert "output.csv: expected lines of text, found a Parquet file" in outcome["broke_down"]

@@ -14,7 +14,7 @@ from arterial.linearroad.semantics.rules import with_rules
 from arterial.linearroad.validate import Verdict, validate
 from arterial.linearroad.validate.causes.alternatives import alternatives_of
 from arterial.linearroad.validate.page import cause_in_words, page_of
-from tests.linearroad.cities import City, balance, crowd, generate, report, small
+from tests.linearroad.cities import City, balance, crowd, generate, report, small, stopped
 from tests.linearroad.jams import jam
 from tests.linearroad.outputs import Run, right_run
 
@@ -130,6 +130,22 @@ def test_missing_extra_and_early_answers(tmp_path: Path) -> None:
     run.rewrite([*(line.replace("120.500", "119.000") for line in lines[1:]), lines[-1]])
     verdict = _judge(run, SPEC)
     assert verdict.causes[0].counts == {"20": 1, "none": 2}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("types", ["0", "1", "01"])
+def test_silence_is_no_reading(types: str, profile: str, tmp_path: Path) -> None:
+    """A system that never alerts has not chosen to alert somebody else, nor to end all accidents early."""
+    accident = [*stopped(101, 0, 12, 15), *stopped(102, 0, 12, 15)]
+    passing = [report(t + 30 * i, 200 + t, 9 + i) for t in range(0, 300, 7) for i in range(9)]
+    leaving = [report(t + 30 * i, 600 + t, 9 + i, lane=4 * (i == 2)) for t in range(0, 300, 7) for i in range(5)]
+    run = right_run(City((*accident, *passing, *leaving)), tmp_path, PROFILES[profile])
+    run.rewrite([line for line in run.lines() if line[0] not in types])
+    verdict = _judge(run, PROFILES[profile])
+    expected = {int(t): verdict.tallies[int(t)].counts["expected"] for t in types}
+    assert min(expected.values()) > 10
+    assert {t: causes.counts for t, causes in verdict.causes.items()} == {t: {"none": n} for t, n in expected.items()}
 
 
 @pytest.mark.thorough

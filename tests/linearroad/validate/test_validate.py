@@ -168,6 +168,40 @@ def test_answers_nobody_asked_for(run: Run) -> None:
     assert _faults(_judge(run)) == {(t, "extra"): 1 for t in range(5)}
 
 
+def test_files_that_are_empty_or_not_read_are_named(run: Run) -> None:
+    text = run.file.read_text()
+    run.file.write_text("")
+    (run.output / "answers.csv").write_text(text)
+    notes = _judge(run).notes
+    assert f"{run.file}: no lines in it." in notes
+    assert f"{run.output}: not read as answers: answers.csv." in notes
+
+
+@pytest.mark.parametrize("name", ["tolls", "segments"])
+def test_a_history_that_is_not_there_is_an_error_though_nobody_asks(name: str, tmp_path: Path) -> None:
+    run = right_run(City((report(0, 1, 10),)), tmp_path)
+    with pytest.raises(ArterialError, match="no such history"):
+        validate(run.data, run.output, **{name: tmp_path / "none"})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("window", [{}, {"first": 0, "until": 10_000}], ids=["all", "a window that has all"])
+@pytest.mark.parametrize("time", [-1, 401, 10**15])
+def test_an_answer_of_a_second_that_the_input_does_not_have_is_extra(run: Run, time: int, window: Any) -> None:
+    run.rewrite(
+        [
+            *run.lines(),
+            f"0,1,{time},{time}.500,30,2",
+            f"1,{time},{time}.500,1,0,15,0",
+            f"2,{time},{time}.500,{time},1,0",
+            f"3,{time},{time}.500,1,0",
+            f"4,{time},{time}.500,1,0,0",
+        ]
+    )
+    verdict = _judge(run, **window)
+    assert _faults(verdict) == {(t, "extra"): 1 for t in range(5)}
+    assert all(set(tally.latency.minutes) <= set(range(7)) for tally in verdict.tallies.values())
+
+
 def test_any_accident_in_range_is_right(tmp_path: Path) -> None:
     case = next(case for case in CASES if case.name == "several accidents in range")
     run = right_run(City(tuple(case.events)), tmp_path)

@@ -101,6 +101,7 @@ def test_segments(form: Forms, tmp_path: Path) -> None:
         ("1,2\n", "not a TollHistory (vid, day, xway, tolls): expected 4 fields a line or a header, found 2"),
         ("vid,day,toll\n1,2,3\n", "xway not found. There are: vid, day, toll"),
         ("1,2,0,x\n", "not a TollHistory"),
+        ("", "expected rows, found an empty file"),
     ],
 )
 def test_what_is_no_toll_history(name: str, text: str, said: str, tmp_path: Path) -> None:

@@ -113,8 +113,9 @@ def validate(
 def _print(verdict: Verdict, report: Path | None) -> None:
     from rich.console import Console
 
+    from arterial.errors import plain
     from arterial.linearroad.formats.answers import TITLE_OF_TYPE
-    from arterial.linearroad.validate.page import cause_in_words, fields, headline
+    from arterial.linearroad.validate.page import cause_in_words, fields, headline, outside_in_words
 
     console = Console(width=WIDTH, highlight=False, soft_wrap=False)
     console.print(_table(verdict))
@@ -132,7 +133,9 @@ def _print(verdict: Verdict, report: Path | None) -> None:
     for reason, count in verdict.fault_counts.items():
         console.print(f"{count:,} line{'s are no answers' if count != 1 else ' is no answer'}: {reason}", markup=False)
     for fault in verdict.faults[:5]:
-        console.print(f"  {fault['file']}:{fault['line']}: {fault['reason']}: {fault['text']}", markup=False)
+        console.print(f"  {fault['file']}:{fault['line']}: {fault['reason']}: {plain(fault['text'])}", markup=False)
+    if verdict.outside:
+        console.print(outside_in_words(verdict.outside))
     if verdict.rejected:
         console.print(f"{verdict.rejected:,} lines of the input were set aside as dirty.")
     for note in verdict.notes:

@@ -22,6 +22,7 @@ from arterial.errors import DataError
 from arterial.linearroad.data.cleaning import Cleaned, Cleaner, concatenated
 from arterial.linearroad.data.event_files import CITY_FILE, CSV_FILE, PARQUET_FOLDER, reading
 from arterial.linearroad.data.irregular import Watch, Watched
+from arterial.linearroad.formats.dialects import BYTE_ORDER_MARK
 from arterial.linearroad.formats.events import EVENT_SCHEMA
 from arterial.linearroad.formats.line_writer import event_lines
 from arterial.linearroad.formats.thesis import ThesisLines
@@ -101,6 +102,7 @@ class EventFile:
                         f"{self.path}: this is no text; expected lines of 15 integers, or Parquet named *.parquet"
                     )
                 if first:
+                    data = data.removeprefix(BYTE_ORDER_MARK)
                     self._thesis = ThesisLines.of(data)
                 first = False
                 yield self._thesis.translate(data) if self._thesis else data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+NO_LINES, NOT_READ = "no lines in it.", "not read as answers"
 EXAMPLES = 2
 """So many answers of each type are shown."""
 _KINDS = ("missing", "extra", "wrong", "late")
@@ -30,4 +31,5 @@ def reasons(outcome: dict[str, Any]) -> list[str]:
             found += [f"  {one['kind']}, second {one['time']}: {one['rule']}" for one in judged["examples"][:EXAMPLES]]
     for reason, count in verdict.get("dirty_output_lines", {}).items():
         found.append(f"{count:,} line(s) are no answers: {reason}")
+    found += [note for note in verdict.get("notes", ()) if note.endswith(NO_LINES) or NOT_READ in note]
     return found

@@ -36,7 +36,13 @@ def command_of(system: str) -> str:
 
 
 def _checked(command: str, places: Sequence[str]) -> str:
-    """The command; raises if it has a place that nothing is filled into."""
+    """The command; raises if it is none, or has a place that nothing is filled into."""
+    try:
+        words = shlex.split(command)
+    except ValueError as fault:
+        raise RunError(f"--system: {command!r} is no command: {fault}; quote it as for a shell") from None
+    if not words:
+        raise RunError("--system: expected a command, or a folder with one, found nothing")
     if unknown := [place for place in _PLACE.findall(command) if place not in places]:
         raise RunError(
             f"--system: nothing is filled into {unknown[0]}; the places are {', '.join(places)}; braces of the system "

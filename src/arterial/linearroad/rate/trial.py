@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -17,14 +18,14 @@ from typing import Any
 
 import polars as pl
 
-from arterial.errors import RunError
+from arterial.errors import ArterialError, DataError, RunError
 from arterial.linearroad.application.live.topic import TOPIC_FOLDER
 from arterial.linearroad.application.run import WORK
 from arterial.linearroad.data.dataset import open_data
 from arterial.linearroad.data.event_files import PARQUET_FOLDER
 from arterial.linearroad.data.replicate import Replication
 from arterial.linearroad.formats.answers import TABLE_OF_TYPE
-from arterial.linearroad.formats.dialects import FLAT_FILE
+from arterial.linearroad.formats.dialects import FLAT_FILE, chunks_of, output_files
 from arterial.linearroad.formats.events import POSITION_REPORT
 from arterial.linearroad.rate.meter import Meter
 from arterial.linearroad.rate.systems import TOLLS_FOLDER, their_command, write_tolls
@@ -36,6 +37,10 @@ PIPE_SECONDS = 0.05
 """A line may lie in the pipe for so long before a system reads it."""
 PATIENCE_SECONDS = 60.0
 """A system may go on for as long as the data lasts, and so much more, after the driver's last line."""
+STALL_SECONDS = 60.0
+"""A system may hold the driver up for as long as the data lasts, and so much more."""
+READY_SECONDS = 600.0
+"""A system may take so long to start, until it makes the file `{ready}`."""
 GRACE_SECONDS = 10.0
 """Between asking a system to end and ending it."""
 
@@ -175,8 +180,9 @@ def _their_run(
     feed += ["--start-file", str(start), "--record", str(record)]
     waits = "{ready}" in plan.system
     feed += ["--start-on", str(ready)] if waits else []
-    patience = plan.until - plan.begin + PATIENCE_SECONDS
-    stopped = False
+    lasts = plan.until - plan.begin
+    patience = lasts + PATIENCE_SECONDS
+    why_stopped = ""
     with (
         (folder / "run.log").open("w") as log,
         nullcontext(log) if "{output}" in plan.system else output.open("w") as said,
@@ -184,50 +190,82 @@ def _their_run(
     ):
         try:
             # A group of its own, so that what it starts ends with it.
-            theirs = subprocess.Popen(
-                shlex.split(command), stdin=driver.stdout, stdout=said, stderr=log, process_group=0
-            )
+            theirs = started(shlex.split(command), stdin=driver.stdout, stdout=said, stderr=log, process_group=0)
             assert driver.stdout
             driver.stdout.close()
             meter = Meter(theirs.pid)
             try:
-                stopped = not ends_after(theirs, driver, patience)
+                why_stopped = held_up(theirs, driver, start, lasts) or (
+                    ""
+                    if ended_within(theirs, patience)
+                    else f"it had not ended {patience:g} s after the driver's last line"
+                )
             finally:
                 usage = meter.stop()
                 end_group(theirs)
             code = theirs.returncode
-            if (code and not stopped) or (waits and not ready.exists()):
+            not_ready = not start.exists() if why_stopped else waits and not ready.exists()
+            if (code and not why_stopped) or not_ready:
                 # Nobody takes what the driver has; or it would wait for a system that ended before it was ready.
                 driver.terminate()
         except BaseException:
             driver.terminate()
             raise
-    if code and not stopped:
-        raise RunError(
-            f"the system ended with exit code {code}: {command}; {folder / 'run.log'} ends with:\n{_tail(folder)}"
-        )
+    if code and not why_stopped:
+        raise RunError(f"the system ended {_ending(code)}: {command}; {_tail(folder)}")
     if not start.exists():
-        raise RunError(f"the driver did not begin; {folder / 'run.log'} ends with:\n{_tail(folder)}")
+        ended = "the system ended before it made the file {ready}" if waits else "the driver did not begin"
+        what = f"the system was stopped: {why_stopped}" if why_stopped else ended
+        raise RunError(f"{what}: {command}; {_tail(folder)}")
     if not any(answers.iterdir()):
         raise RunError(
             f"the system wrote no answers: expected them in {output}, which stands for {{output}} in its command; "
-            f"{folder / 'run.log'} ends with:\n{_tail(folder)}"
+            f"{_tail(folder)}"
         )
+    try:
+        for file in output_files(answers):
+            next(chunks_of(file), None)
+    except DataError as fault:
+        raise RunError(f"the answers cannot be read: {fault}") from None
     early = 0.0 if "{start}" in plan.system else first_delay(record) + PIPE_SECONDS
     used: dict[str, Any] = {"cores": round(usage.cores, 2), "memory": usage.memory, "early": round(early, 3)}
-    if stopped:
-        used["stopped"] = f"the system was stopped: it had not ended {patience:g} s after the driver's last line"
+    if why_stopped:
+        used["stopped"] = f"the system was stopped: {why_stopped}"
+    elif driver.returncode:
+        used["stopped"] = "the system ended, or closed its input, before it had taken all lines"
     return used
 
 
-def ends_after(theirs: subprocess.Popen[bytes], driver: subprocess.Popen[bytes], patience: float) -> bool:
-    """Wait for a system to end by itself; whether it did so within `patience` seconds of the driver's end."""
+def started(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+    """The process of a command; raises if it cannot be started."""
+    try:
+        return subprocess.Popen(command, **options)
+    except OSError as fault:
+        raise ArterialError(f"--system: {command[0]} cannot be started: {fault.strerror}") from fault
+
+
+def held_up(theirs: subprocess.Popen[bytes], driver: subprocess.Popen[bytes], start: Path, lasts: float) -> str:
+    """Wait until the driver has delivered all, or the system has ended; why not, if that takes too long."""
+    begun = time.monotonic()
+    delivering: float | None = None
     while theirs.poll() is None and driver.poll() is None:
         with suppress(subprocess.TimeoutExpired):
             theirs.wait(0.2)
+        now = time.monotonic()
+        if delivering is None and start.exists():
+            delivering = now
+        if delivering is None and now - begun > READY_SECONDS:
+            return f"it was not ready after {READY_SECONDS:g} s"
+        if delivering is not None and now - delivering > 2 * lasts + STALL_SECONDS:
+            return f"it had not taken all lines {2 * lasts + STALL_SECONDS:g} s after the driver's start"
+    return ""
+
+
+def ended_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether a process ends by itself within some seconds."""
     with suppress(subprocess.TimeoutExpired):
-        theirs.wait(patience)
-    return theirs.poll() is not None
+        process.wait(seconds)
+    return process.poll() is not None
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
@@ -267,8 +305,23 @@ def first_delay(record: Path) -> float:
     return max(0.0, float(lines[0].split(",")[2]) - float(lines[0].split(",")[1])) if lines else 0.0
 
 
+def _ending(code: int) -> str:
+    """How a process ended.
+
+    >>> _ending(3), _ending(-9)
+    ('with exit code 3', 'by signal 9 (SIGKILL)')
+    """
+    if code >= 0:
+        return f"with exit code {code}"
+    names = {one.value: one.name for one in signal.Signals}
+    return f"by signal {-code} ({names.get(-code, 'unknown')})"
+
+
 def _tail(folder: Path) -> str:
-    return "\n".join((folder / "run.log").read_text(errors="replace").splitlines()[-LOG_LINES:])
+    """Where its log is, and how it ends."""
+    log = folder / "run.log"
+    lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
+    return f"{log} ends with:\n" + "\n".join(lines) if lines else f"nothing is in {log}"
 
 
 def _reports_per_second(plan: Plan, data: Path, replicas: int) -> int:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from arterial.errors import DataError, MachineError
 from arterial.linearroad.formats.answers import TRAVEL_TIME
-from arterial.linearroad.formats.dialects import KEPT_FAULTS, PAPER, Dialect, chunks_of, output_files
+from arterial.linearroad.formats.dialects import KEPT_FAULTS, PAPER, Dialect, chunks_of, left_aside, output_files
 from arterial.linearroad.formats.events import BALANCE_REQUEST, EXPENDITURE_REQUEST, TRAVEL_TIME_REQUEST
 from arterial.linearroad.semantics.city import EAST, WEST
 from arterial.linearroad.semantics.profiles import SPEC, Profile
@@ -86,6 +86,8 @@ def validate(
         "xway" in dialect.columns.get(1, ()),
         early,
         dialect.balance_at == "last_notice",
+        opens=first is not None and first > 0,
+        closes=until is not None and until < end,
     )
     if terms.until <= terms.first:
         raise DataError(f"The window [{terms.first}, {terms.until}) is empty: --from must be before --until.")
@@ -121,7 +123,7 @@ def validate(
         rejected=len(data.rejects) if cleaning is not None else 0,
         window=(terms.first, terms.until) if (first, until) != (None, None) else None,
         timed=timed,
-        notes=_notes(tolls, segments, plan, asked),
+        notes=[*_notes(tolls, segments, plan, asked), *_notes_of_files(output)],
         seconds=time.monotonic() - started,
     )
 
@@ -136,9 +138,9 @@ def _asked(data: Data, plan: Plan) -> Asked:
 
 
 def _toll_tasks(tolls: Path | None, asked: Asked) -> list[Task]:
-    if tolls is None or not asked.expenditures.height:
+    found = [file.absolute() for file in history_files(tolls, "tolls")] if tolls is not None else []
+    if not asked.expenditures.height:
         return []
-    found = [file.absolute() for file in history_files(tolls, "tolls")]
     return [TollsOf(tuple(found[i : i + TOLL_FILES]), i) for i in range(0, len(found), TOLL_FILES)]
 
 
@@ -148,9 +150,9 @@ def _tasks(data: Data, output: Path, segments: Path | None, plan: Plan, asked: A
     Paths are whole: Spark's workers stay in the folder in which it was started.
     """
     tasks: list[Task] = [RequestsOf()]
+    found = history_files(segments, "segments") if segments is not None else ()
     if TRAVEL_TIME in plan.dialect.types and asked.travels.height:
         xways = tuple(asked.travels["xway"].unique().sort().to_list())
-        found = history_files(segments, "segments") if segments is not None else ()
         files = tuple(file.absolute() for file in found)
         if files and not all(is_parquet(file) for file in files):
             tasks.append(JourneysOf(files, xways))
@@ -298,6 +300,14 @@ def _notes(tolls: Path | None, segments: Path | None, plan: Plan, asked: Asked) 
             notes.append(f"Dialect {plan.dialect.name} has no travel times: those requests are not judged.")
     elif segments is None and asked.travels.height:
         notes.append("No --segments: travel times are expected as without history (-1, -1).")
+    return notes
+
+
+def _notes_of_files(output: Path) -> list[str]:
+    """What a reader should know about the files of an output."""
+    notes = [f"{file}: no lines in it." for file in output_files(output) if not file.stat().st_size]
+    if names := left_aside(output):
+        notes.append(f"{output}: not read as answers: {names}.")
     return notes
 
 

@@ -97,7 +97,7 @@ def _judge(
     expected = expected.filter(inside)
     if "number" not in expected.columns:
         expected = expected.with_columns(pl.Series("number", np.arange(expected.height), dtype=pl.Int64))
-    judged = got.filter(inside)
+    judged = got.filter(terms.inside)
     tally.outside = got.height - judged.height
     judged = judged.with_columns(pl.Series("row", np.arange(judged.height), dtype=pl.Int64))
     pairs = pair(expected, judged, key, right)
@@ -107,7 +107,9 @@ def _judge(
     early = response < -terms.early - HAIR if terms.timed else np.zeros(len(response), bool)
     late = response > limit + HAIR if terms.timed else np.zeros(len(response), bool)
     if terms.timed:
-        tally.latency.add(judged["time"].to_numpy(), response)
+        # Minutes that the input does not have would only stretch the plot.
+        known = judged.select(inside).to_series().to_numpy()
+        tally.latency.add(judged["time"].to_numpy()[known], response[known])
 
     rows, fits = pairs["row"].to_numpy(), pairs["ok"].to_numpy()
     ok = fits & ~early[rows]

@@ -57,12 +57,20 @@ def headline(verdict: Verdict) -> str:
     return f"The run fails: {', '.join(found)}"
 
 
+def outside_in_words(lines: int) -> str:
+    """That some answers were not judged.
+
+    >>> outside_in_words(1), outside_in_words(2000)
+    ('1 line outside the window was not judged.', '2,000 lines outside the window were not judged.')
+    """
+    return f"{lines:,} line{'s' * (lines != 1)} outside the window {'were' if lines != 1 else 'was'} not judged."
+
+
 def _what_was_judged(verdict: Verdict) -> str:
     window = "all seconds"
     if verdict.window:
         window = f"the seconds {verdict.window[0]:,} to {verdict.window[1] - 1:,}, with the state of all before"
-    outside = sum(tally.outside for tally in verdict.tallies.values())
-    more = f" {outside:,} lines outside the window were not judged." if outside else ""
+    more = f" {outside_in_words(verdict.outside)}" if verdict.outside else ""
     return (
         f"Profile `{verdict.profile}`, dialect `{verdict.dialect}`, {window}. Right means that the answer is one of "
         "those that the rules allow; a duplicate is extra; late is more than the limit after its time, whatever else "

@@ -33,6 +33,16 @@ class Terms:
     early: float = 0.0
     # Whether balances are those at the last toll notice, as dialect `original` has them.
     at_notice: bool = False
+    # Whether the window leaves out input before or after: answers of those seconds are then not judged. What came of a
+    # second that the input does not have is judged, and extra.
+    opens: bool = False
+    closes: bool = False
+
+    @property
+    def inside(self) -> pl.Expr:
+        """Whether an answer that came is judged, by its `time`."""
+        after_first = pl.col("time") >= self.first if self.opens else pl.lit(True)
+        return after_first & (pl.col("time") < self.until) if self.closes else after_first
 
 
 def right_notices(pairs: pl.DataFrame) -> pl.Series:

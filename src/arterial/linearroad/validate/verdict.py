@@ -156,6 +156,11 @@ class Verdict:
         """Whether the run passes: every answer right and in time, and no line that is no answer."""
         return not self.fault_counts and all(tally.passes for tally in self.tallies.values())
 
+    @property
+    def outside(self) -> int:
+        """How many answers lie outside the window and were not judged."""
+        return sum(tally.outside for tally in self.tallies.values())
+
     def as_json(self) -> dict[str, Any]:
         """The verdict as plain data."""
         return {

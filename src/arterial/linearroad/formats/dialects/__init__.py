@@ -11,20 +11,21 @@ from types import MappingProxyType
 
 from arterial.errors import ArterialError
 from arterial.linearroad.formats.dialects.dialect import FLAT_FILE, Dialect
+from arterial.linearroad.formats.dialects.files import (
+    BYTE_ORDER_MARK,
+    chunks_of,
+    left_aside,
+    output_files,
+    read_chunk,
+)
 from arterial.linearroad.formats.dialects.original import ORIGINAL
 from arterial.linearroad.formats.dialects.paper import PAPER
-from arterial.linearroad.formats.dialects.reading import (
-    KEPT_FAULTS,
-    chunks_of,
-    output_files,
-    parse,
-    read_chunk,
-    read_output,
-)
+from arterial.linearroad.formats.dialects.reading import KEPT_FAULTS, parse, read_output
 from arterial.linearroad.formats.dialects.walmart import WALMART
 from arterial.linearroad.formats.dialects.writing import encode, write_output
 
 __all__ = [
+    "BYTE_ORDER_MARK",
     "DIALECTS",
     "FLAT_FILE",
     "KEPT_FAULTS",
@@ -34,6 +35,7 @@ __all__ = [
     "chunks_of",
     "dialect",
     "encode",
+    "left_aside",
     "output_files",
     "parse",
     "read_chunk",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +17,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from arterial.errors import DataError
 from arterial.linearroad.formats.answers import ANSWER_SCHEMA, ANSWER_TYPES, Answers
-from arterial.linearroad.formats.dialects.dialect import FLAT_FILE, Dialect
+from arterial.linearroad.formats.dialects.dialect import Dialect
+from arterial.linearroad.formats.dialects.files import chunks_of, output_files, read_chunk
 
 KEPT_FAULTS = 100
-_CHUNK = 64 << 20
 _SMALL = 64 << 10
 _INT64 = 2**63
 
@@ -56,53 +55,6 @@ def read_output(path: Path, of: Dialect) -> Output:
         ],
         same_text=False,
     )
-
-
-def output_files(path: Path) -> list[Path]:
-    """The output file itself, or those in a folder: `output*.csv`, else every file that could be one."""
-    if not path.exists():
-        raise DataError(f"{path}: no such output. Give the output file, or the folder of a run.")
-    if path.is_file():
-        return [path]
-    try:
-        found = sorted(path.glob("output*.csv")) or sorted(
-            file
-            for file in path.iterdir()
-            if file.is_file()
-            and file.name[0] not in "._"
-            and file.suffix in ("", ".csv", ".txt", ".dat", ".out")
-            and file.name != "rejects.csv"
-        )
-    except OSError as fault:
-        raise DataError(f"{path}: cannot read the folder ({fault.strerror}).") from fault
-    if not found:
-        raise DataError(f"{path}: no output in this folder: expected {FLAT_FILE}, output-0.csv … or other CSV files.")
-    return found
-
-
-def chunks_of(file: Path, size: int = _CHUNK) -> Iterator[tuple[int, int]]:
-    """Ranges of bytes of about `size`, each of whole lines."""
-    try:
-        end = file.stat().st_size
-        with file.open("rb") as source:
-            start = 0
-            while start < end:
-                source.seek(min(start + size, end))
-                source.readline()
-                yield start, source.tell()
-                start = source.tell()
-    except OSError as fault:
-        raise DataError(f"{file}: cannot be read ({fault.strerror}).") from fault
-
-
-def read_chunk(file: Path, start: int, stop: int) -> bytes:
-    """The bytes of a range of a file."""
-    try:
-        with file.open("rb") as source:
-            source.seek(start)
-            return source.read(stop - start)
-    except OSError as fault:
-        raise DataError(f"{file}: cannot be read ({fault.strerror}).") from fault
 
 
 def parse(text: bytes, of: Dialect) -> Output:

@@ -72,17 +72,27 @@ def _counted(evidence: Evidence, alternatives: Sequence[Alternative], believed: 
 
 def _believed(evidence: Evidence, alternatives: Sequence[Alternative]) -> set[int]:
     """Those that the output follows, alone or with others."""
-    fits = {
-        one.number
-        for one in alternatives
-        if (changes := evidence.changes.get(one.number, 0)) and evidence.came[one.number] >= BELIEVED * changes
-    }
+    fits = {one.number for one in alternatives if _followed(evidence, one.number)}
     with_others = {
         (rule, one.of) for one in alternatives if one.number in fits and len(one.rules) > 1 for rule in one.rules
     }
     return fits | {
         one.number for one in alternatives if not one.whole and all((rule, one.of) in with_others for rule in one.rules)
     }
+
+
+def _followed(evidence: Evidence, number: int) -> bool:
+    """Whether most answers that an alternative changes came so.
+
+    That those are missing which it leaves out shows something only if most of the others came, or if it
+    has no answers at all.
+    """
+    changes, came = evidence.changes.get(number, 0), evidence.came.get(number, 0)
+    gone, absent = evidence.gone.get(number, 0), evidence.absent.get(number, 0)
+    others = evidence.expected - gone
+    if (others or changes > gone) and evidence.missing - absent >= BELIEVED * others:
+        changes, came = changes - gone, came - absent
+    return changes > 0 and came >= BELIEVED * changes
 
 
 def _weight(alternative: Alternative) -> int:

@@ -1,7 +1,8 @@
 """Which differences an alternative explains: it would have answered what came, or would not have answered at all.
 
 Beside it stands how many answers the alternative would change at all, and how many of those came as it has them: a rule
-that the output does not follow hits some values by chance, but few of those that it changes.
+that the output does not follow hits some values by chance, but few of those that it changes. Silence says nothing of an
+output that is silent where the alternative is not, so what the alternative leaves out is counted by itself, too.
 """
 
 from __future__ import annotations
@@ -28,23 +29,36 @@ class Evidence:
     # By the alternative's number: the answers that it would change, and those of them that came so.
     changes: dict[int, int] = field(default_factory=dict)
     came: dict[int, int] = field(default_factory=dict)
+    # Of these the answers that it would not give, and those of them that did not come.
+    gone: dict[int, int] = field(default_factory=dict)
+    absent: dict[int, int] = field(default_factory=dict)
+    # Of all answers that were expected, how many there are and how many are missing.
+    expected: int = 0
+    missing: int = 0
 
     def join(self, other: Evidence) -> None:
         """Add the evidence of another part."""
-        for mine, theirs in ((self.sets, other.sets), (self.changes, other.changes), (self.came, other.came)):
+        for mine, theirs in zip(self._counts, other._counts, strict=True):
             for key, count in theirs.items():
                 mine[key] = mine.get(key, 0) + count
+        self.expected += other.expected
+        self.missing += other.missing
+
+    @property
+    def _counts(self) -> tuple[dict[int, int], ...]:
+        return self.sets, self.changes, self.came, self.gone, self.absent
 
     def to_bytes(self) -> bytes:
         """As JSON."""
-        parts = (self.sets, self.changes, self.came)
-        return json.dumps([self.answer_type, *(list(part.items()) for part in parts)]).encode()
+        counts = [list(one.items()) for one in self._counts]
+        return json.dumps([self.answer_type, counts, self.expected, self.missing]).encode()
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Evidence:
         """From its JSON."""
-        answer_type, *parts = json.loads(payload)
-        return cls(answer_type, *(dict(map(tuple, part)) for part in parts))
+        answer_type, counts, expected, missing = json.loads(payload)
+        sets, changes, came, gone, absent = (dict(map(tuple, one)) for one in counts)
+        return cls(answer_type, sets, changes, came, gone, absent, expected, missing)
 
 
 class Search:
@@ -52,7 +66,8 @@ class Search:
 
     def __init__(self, judged: Judged, terms: Terms) -> None:
         self.judged, self.terms = judged, terms
-        self._evidence = Evidence(judged.tally.answer_type)
+        counts = judged.tally.counts
+        self._evidence = Evidence(judged.tally.answer_type, expected=counts["expected"], missing=counts["missing"])
         self._of_got = np.zeros(judged.got.height, np.int64)
         self._of_got[judged.early] = 1 << EARLY
         self._of_missing = np.zeros(judged.missing.height, np.int64)
@@ -82,6 +97,8 @@ class Search:
         self._of_missing[explained] |= 1 << number
         self._evidence.changes[number] = changes.height - either_way
         self._evidence.came[number] = came + absent.height
+        self._evidence.gone[number] = gone.height
+        self._evidence.absent[number] = absent.height
 
     def _within_room(self, fitting: pl.DataFrame, news: pl.DataFrame) -> pl.DataFrame:
         """Of the differences that fit, as many as the alternative has answers of their key besides the right ones.

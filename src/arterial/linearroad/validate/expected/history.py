@@ -163,6 +163,8 @@ def _csv_columns(file: Path, order: Sequence[str], needed: Sequence[str]) -> tup
     """Our names of a file's columns, and whether it has a header; without one they stand in `order`."""
     with pa.input_stream(file, compression="detect") as opened:
         first = opened.read(4096).decode("utf-8-sig", "replace").partition("\n")[0]
+    if not first.strip():
+        raise _MisfitError("expected rows, found an empty file or line")
     fields = [field.strip().strip('"') for field in first.split(",")]
     if any(field.lstrip("-").isdigit() for field in fields):
         if len(fields) != len(order):
