@@ -17,7 +17,7 @@ from arterial.errors import RunError, near
 if TYPE_CHECKING:
     from arterial.figures.step import StepFigures
     from arterial.network.network import NetworkValue
-    from arterial.service.analysis import Analysis
+    from arterial.service.prediction.analysis import Analysis
 
 
 def check(
@@ -64,7 +64,7 @@ def check(
     """
     from arterial.engine.run.control.controllers import cores_here
     from arterial.figures.window import Window
-    from arterial.service.analysis import analyse
+    from arterial.service.prediction.analysis import analyse
 
     if replay is not None:
         if rate or figures or measure:

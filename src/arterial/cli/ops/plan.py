@@ -15,7 +15,7 @@ from arterial.errors import RunError
 
 if TYPE_CHECKING:
     from arterial.network.network import NetworkValue
-    from arterial.service.sizing import Sizing
+    from arterial.service.prediction.sizing import Sizing
 
 FIGURES_HELP = (
     "A run that costs are taken from: its output folder, or its checkpoint. Repeatable; best are two: one in real "
@@ -67,7 +67,7 @@ def sizing_of(
     from arterial.engine.plan.compile import compile_network
     from arterial.engine.plan.plan import Where
     from arterial.engine.run.control.controllers import cores_here
-    from arterial.service.sizing import size
+    from arterial.service.prediction.sizing import size
 
     if min(cores, measured_cores, executor_cores - 1) < 0:
         raise RunError("--cores, --measured-cores and --executor-cores: expected a number of cores")

@@ -15,8 +15,8 @@ from arterial.engine.run.figures.window_figures import describe_window, shown_ti
 from arterial.figures.step import BoxFigures, SourceFigures, StepFigures
 from arterial.figures.window import Window
 from arterial.network.network import Arc, Port
+from arterial.service.holding.waits import Waits
 from arterial.service.values import Histogram
-from arterial.service.waits import Waits
 
 VALUED_STEPS = 50
 """Of so many steps it is known how values are distributed, and what boxes let through, with none left out by value."""
