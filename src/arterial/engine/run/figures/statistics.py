@@ -154,7 +154,8 @@ class Statistics:
 
     @property
     def remaining(self) -> float | None:
-        """So many seconds are left if it goes on as it did since the first step."""
+        """So many seconds are left if it goes on as it did since the first step: to the end of the sources, and from
+        there on until the queues are empty."""
         with self._lock:
             return self._left()
 
@@ -173,6 +174,7 @@ class Statistics:
                 "delay": round(self.delay, 4),
                 "event_time": self.event_time,
                 "share": None if (share := self._read_share()) is None else round(share, 4),
+                "held": sum(last.held.values()) if last else 0,
                 "remaining": None if (left := self._left()) is None else round(left, 1),
                 "tuples_in": self.tuples_in,
                 "tuples_out": self.tuples_out,
@@ -235,9 +237,18 @@ class Statistics:
         if share is None or self._first is None:
             return None
         if share >= 1:
-            return 0.0
+            return self._until_empty()
         since, before = self._first
         return (time.monotonic() - since) * (1 - share) / (share - before) if share > before else None
+
+    def _until_empty(self) -> float | None:
+        """So many seconds until nothing is held, if queues get shorter as fast as they did in the window."""
+        waits = [(step.born + step.seconds, sum(step.held.values())) for step in self.window.steps]
+        now, left = waits[-1]
+        if not left:
+            return 0.0
+        since, most = max(waits, key=lambda one: one[1])
+        return (now - since) * left / (most - left) if most > left and now > since else None
 
     def _describe(self, name: str, box: BoxStatistics) -> dict[str, Any]:
         selectivity, cost = box.selectivity, box.microseconds_per_tuple
