@@ -145,9 +145,10 @@ class Printer(ABC):
         if stream.schema[stream.time] is not Type.TIMESTAMP:
             return value
         try:
-            return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)).replace(tzinfo=None).isoformat()
+            at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
         except OverflowError:
             return value
+        return at.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
 
     def _open(self, out: Path, written: int) -> None:
         """Open the file, cut back to what the token counts on."""
