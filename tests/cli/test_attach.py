@@ -190,6 +190,20 @@ def test_mistakes(run: Path, words: tuple[str, ...], said: str) -> None:
         asked(run, *words)
 
 
+def test_an_answer_of_times_that_are_no_longer_kept_says_so(tmp_path: Path) -> None:
+    net = Network("city")
+    stream = net.source("reports", {"time": int, "vid": int, "seg": "int16", "speed": int})
+    stream.connection_point("kept", 9, ["seg"]).output("out")
+    local, source = running(tmp_path / "c", first=30, net=net)
+    source.all.set()
+    local.wait(60)
+    for bounds in (("--up-to", "20"), ("--since", "5", "--up-to", "20")):
+        result = CliRunner().invoke(app, ["attach", str(tmp_path / "c"), "kept", *bounds], catch_exceptions=False)
+        assert "is no longer kept" in result.stderr
+    result = CliRunner().invoke(app, ["attach", str(tmp_path / "c"), "kept", "--up-to", "119"], catch_exceptions=False)
+    assert "no longer" not in result.stderr
+
+
 def test_times_with_dates(tmp_path: Path) -> None:
     from datetime import datetime, timedelta
 

@@ -8,7 +8,7 @@ import arterial as art
 from arterial.cli.parts.outcome import _headline
 from arterial.engine.plan.compile import compile_network
 from arterial.engine.run.figures.statistics import Statistics
-from arterial.figures.step import SourceFigures, StepFigures
+from arterial.figures.step import BoxFigures, SourceFigures, StepFigures
 
 ARC = "s.out → t.in"
 
@@ -44,6 +44,16 @@ def test_queues_that_do_not_get_shorter_have_no_end(statistics: Statistics) -> N
     assert statistics.remaining is None
     assert ", 100 % read, 70 held tuples wait, " in headline(statistics)
     assert " left" not in headline(statistics)
+
+
+def test_outputs_that_another_version_dropped_still_count(statistics: Statistics) -> None:
+    boxes = {"o": BoxFigures({"in": 7})}
+    statistics.add_step(StepFigures(0, 1, 0.0, 0.5, boxes))
+    net = art.Network("n")
+    net.source("s", {"time": int}).output("other")
+    statistics.follow(compile_network(net.value, 1))
+    statistics.add_step(StepFigures(1, 2, 1.0, 0.5, {"other": BoxFigures({"in": 3})}))
+    assert statistics.tuples_out == 10
 
 
 def test_nothing_is_left_when_nothing_is_held(statistics: Statistics) -> None:

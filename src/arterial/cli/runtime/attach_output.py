@@ -65,7 +65,8 @@ class Printer(ABC):
         through = self.attachment.token.through
         since = self.attachment.since
         for name, point in self.attachment.points.items():
-            if since is not None and point.look().lost >= since and through == BEGIN:
+            first = since if since is not None else point.up_to
+            if first is not None and point.look().lost >= first and through == BEGIN:
                 sys.stderr.write(f"{name}: what is before {self._time(point.look().lost + 1)} is no longer kept\n")
         if through != BEGIN:
             self.resumes(self._time(through))

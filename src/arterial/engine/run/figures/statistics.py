@@ -59,6 +59,7 @@ class Statistics:
         self._plan = plan
         self._lock = Lock()
         self._boxes: dict[str, BoxStatistics] = {box.name: BoxStatistics() for box in plan.network.boxes}
+        self._outputs = {box.name for box in plan.outputs}
         self._through: dict[str, int] = {}
         self._first: tuple[float, float] | None = None
         self._began = time.monotonic()
@@ -99,6 +100,7 @@ class Statistics:
         with self._lock:
             self._plan = plan
             self._usual = Window(math.inf, most=VALUED_STEPS)
+            self._outputs |= {box.name for box in plan.outputs}
             for box in plan.network.boxes:
                 self._boxes.setdefault(box.name, BoxStatistics())
 
@@ -129,8 +131,8 @@ class Statistics:
 
     @property
     def tuples_out(self) -> int:
-        """The tuples that arrived at outputs."""
-        return sum(self._boxes[box.name].tuples_in for box in self._plan.outputs)
+        """The tuples that arrived at outputs, those that another version dropped too."""
+        return sum(self._boxes[name].tuples_in for name in self._outputs)
 
     @property
     def selectivities(self) -> dict[str, float | None]:
