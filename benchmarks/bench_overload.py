@@ -25,8 +25,8 @@ from arterial.figures.steps_file import read_steps
 from arterial.figures.window import Window
 from arterial.linearroad.application.network import History, linear_road_network
 from arterial.linearroad.semantics.profiles import SPEC
-from arterial.service.analysis import analyse
 from arterial.service.load import measure as load_in
+from arterial.service.prediction.analysis import analyse
 from arterial.service.shedding.greedy import Choices
 from arterial.service.shedding.optimum import uniform
 from arterial.service.shedding.overload import late

@@ -25,7 +25,7 @@ from arterial.engine.spark.session import spark_session
 from arterial.figures.steps_file import read_steps
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
-from arterial.service.analysis import analyse
+from arterial.service.prediction.analysis import analyse
 from arterial.service.scheduling import Scheduler
 from arterial.service.shedding.greedy import Choices, Plan, choose
 from arterial.service.shedding.optimum import optimum, uniform

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,16 @@ def test_the_example_of_the_design() -> None:
     stream = net.value.streams[Port("per_minute", "out")]
     assert str(stream.schema) == "(vehicle int64, time int64, peak int64)"
     assert stream.keyed_by == ("vehicle",)
+
+
+def test_types_of_python_are_types_of_columns() -> None:
+    class Seen:
+        at: datetime
+        plate: str
+
+    for schema in (Seen, {"at": datetime, "plate": str}):
+        stream = Network("n").source("seen", schema, time="at")
+        assert str(stream.schema) == "(at timestamp, plate string)"
 
 
 def test_a_value_never_changes() -> None:

@@ -14,7 +14,7 @@ from arterial import Delay, Network, NetworkValue
 from arterial.figures.window import Window
 from arterial.network.qos import Graph, utility_at
 from arterial.report.plots import HALF, WIDE, bars, lines, new_figure, svg_of
-from arterial.service.holding import Holder, Policy
+from arterial.service.holding.holder import Holder, Policy
 from arterial.service.scheduling import Scheduler
 from arterial.service.shedding.greedy import Choices, Plan, choose
 from arterial.service.shedding.optimum import optimum, uniform

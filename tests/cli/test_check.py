@@ -49,6 +49,20 @@ def test_from_the_figures_of_a_run(folder: Path) -> None:
         assert words in found.output
 
 
+def test_costs_of_a_first_step_are_unsure(folder: Path, tmp_path: Path) -> None:
+    network, frame = load_network(f"{folder}/roads.py"), pl.read_parquet(folder / "reports.parquet")
+    said = {}
+    for rows, size in ((500, 500), (20_000, 20_000), (60_000, 5_000)):
+        frame.head(rows).write_parquet(tmp_path / "some.parquet")
+        sources, out = {"reports": FileSource(tmp_path / "some.parquet")}, tmp_path / f"out{rows}"
+        run_locally(network, sources, {}, out, Settings(train_size=size, schedule="off")).wait()
+        found = invoke("check", f"{folder}/roads.py", "-r", "reports=1000", "--figures", str(out), "--json")
+        said[rows] = found.stderr
+    assert "read at most 500 tuples, too few" in said[500]
+    assert "in which code is loaded" in said[20_000]
+    assert not said[60_000]
+
+
 def test_too_much(folder: Path) -> None:
     found = invoke("check", f"{folder}/roads.py", "-r", "reports=1e12", "--figures", f"{folder}/out")
     assert found.exit_code == 1

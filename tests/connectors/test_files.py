@@ -258,6 +258,18 @@ def test_a_paced_train_has_nothing_after_what_it_completes(tmp_path: Path) -> No
     assert len(clock.got) == 3 * MOST
 
 
+def test_time_that_passes_without_tuples_is_said_ten_times_a_second(tmp_path: Path) -> None:
+    """Each time takes a step, and with times in microseconds it could be said all the time."""
+    (tmp_path / "a.csv").write_text("time,n\n2026-03-01T00:00:00,1\n2026-03-01T00:00:01,2\n2026-03-01T00:00:03,3\n")
+    schema = Schema.of({"time": "timestamp", "n": int})
+    paced = bound(tmp_path / "a.csv", tmp_path / "kept", schema, speed=2.0)
+    clock, begin = Clock(paced, now()), 1_772_323_200_000_000
+    said = sorted({clock.look(0.01).through - begin for _ in range(140)})
+    assert said[:5] == [0, 200_000, 400_000, 600_000, 800_000]
+    assert 1_000_000 <= said[5] < 1_020_000, "a tuple is read when it is due"
+    assert said[6:] == list(range(1_200_000, 2_780_001, 200_000))
+
+
 def test_an_older_index_says_less_and_nothing_wrong(tmp_path: Path) -> None:
     """It does not say where the times end that a kept instant stands for."""
     write_csv(tmp_path / "a.csv", [(n, n) for n in range(3 * MOST)])

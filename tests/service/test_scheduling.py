@@ -10,7 +10,7 @@ import pytest
 
 from arterial import Delay, Network, NetworkValue
 from arterial.figures.steering import Steering
-from arterial.figures.step import SourceFigures, StepFigures
+from arterial.figures.step import BoxFigures, SourceFigures, StepFigures
 from arterial.figures.window import Window
 from arterial.service.load import arrival_rate, measure
 from arterial.service.scheduling import Scheduler, schedule, train_length
@@ -61,6 +61,25 @@ def test_a_tight_graph_makes_trains_short_after_a_pause() -> None:
     rate = {"s": lambda t: SATURATION * (0 if t < 5 else 4 if t < 7 else 0.3)}
     simulated = SimulatedRun(network(Delay(2, 10)), COST, rate, fixed=0.1, cores=2, controllers=[Scheduler(2)]).run(30)
     assert max(step.seconds for step in simulated.steps) <= 1.01
+
+
+@pytest.mark.parametrize("good", [0.1, 0.5, 1.0, 1.25, 1.4])
+@pytest.mark.parametrize("waiting", [100_000, None])
+def test_a_graph_that_no_length_can_meet_does_not_stop_the_work(good: float, waiting: int | None) -> None:
+    """An empty step takes half a second. What waits, and nothing more comes, is not worked off tuple by tuple; nor is a
+    file that is read as fast as can be."""
+    window, read = Window(10.0), 0
+    for number, tuples in enumerate([1_000, 4, 4, 4, 2_000, 4, 4, 4]):
+        read += tuples
+        cost = {
+            "s": BoxFigures({}, {"out": tuples}, 1e-6 * tuples),
+            "m": BoxFigures({"in": tuples}, {}, 19e-6 * tuples),
+        }
+        left = None if waiting is None else waiting - read
+        sources = {"s": SourceFigures(tuples, left)}
+        window.add(StepFigures(number, 1, 0.5 * number, 0.5 + 1e-5 * tuples, cost, sources=sources))
+    admitted = schedule(window, network(Delay(good, 10)), Steering(), 2, 500_000).admit["s"]
+    assert admitted >= 0.25 * 0.5 / 1e-5, "at least a fifth of a step goes into tuples"
 
 
 def test_sources_share_a_train_by_their_rates() -> None:

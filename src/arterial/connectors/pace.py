@@ -18,6 +18,9 @@ from arterial.storage.place import put_if_absent
 MAX = math.inf
 """The speed of what is not paced."""
 
+TICK_SECONDS = 0.1
+"""So often a source says that time passes, at most, while no tuple is due."""
+
 _ROUNDING = 1e-6
 """An instant that a float misses by so little, in units of event time, is due."""
 
@@ -88,6 +91,16 @@ class Pace:
     def last_due(self, now: float) -> int:
         """The last event time that is due by now."""
         return self.begin + math.floor((now - self.start()) * self.speed * self.units + _ROUNDING)
+
+    def last_tick(self, when: int) -> int:
+        """The last event time, not after this one, at which a source says that time passes, though no tuple is due:
+        so often is soon enough for what waits for it, and each time takes a step.
+
+        >>> Pace(begin=60, speed=2.0, units=1_000_000).last_tick(1_234_567)
+        1200060
+        """
+        tick = max(1, math.floor(self.speed * self.units * TICK_SECONDS))
+        return when - (when - self.begin) % tick
 
     def wait(
         self, when: int, clock: Callable[[], float] = time.time, sleep: Callable[[float], None] = time.sleep

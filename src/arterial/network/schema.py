@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -52,8 +53,14 @@ _POLARS: dict[Type, pl.DataType] = {
     Type.STRING: pl.String(),
     Type.TIMESTAMP: pl.Datetime("us"),
 }
-_PYTHON = {int: Type.INT64, float: Type.FLOAT64, bool: Type.BOOL, str: Type.STRING}
-_SHORTHAND = {"int": Type.INT64, "float": Type.FLOAT64, "str": Type.STRING, "text": Type.STRING}
+_PYTHON = {int: Type.INT64, float: Type.FLOAT64, bool: Type.BOOL, str: Type.STRING, datetime: Type.TIMESTAMP}
+_SHORTHAND = {
+    "int": Type.INT64,
+    "float": Type.FLOAT64,
+    "str": Type.STRING,
+    "text": Type.STRING,
+    "datetime": Type.TIMESTAMP,
+}
 
 
 @dataclass(frozen=True)

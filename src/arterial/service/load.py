@@ -15,7 +15,9 @@ from statistics import median
 from arterial.figures.step import StepFigures
 from arterial.figures.window import Window
 from arterial.network.network import Arc, NetworkValue, Port
+from arterial.network.qos import good_zone
 from arterial.service.shares import counted_again, kept_of, pass_on, together
+from arterial.service.utility import outputs_of
 
 UNLIKE = 1.2
 """Two steps show what a tuple costs if one had so many times the work of the other."""
@@ -25,6 +27,9 @@ ODD = 4.0
 
 PLANNED = 0.8
 """Of the delay that a graph allows, so much is planned for: a tuple costs more in one step than in another."""
+
+MARGIN = 0.95
+"""Of the utilisation that the limits allow, so much is planned for."""
 
 DRIFT = 2.0
 """Box costs of a window differ from those of the last minutes by this factor at most."""
@@ -127,6 +132,16 @@ class _Way:
     is_output: bool
     again: tuple[str, ...]
     """The arcs that a product of its inputs' shares counts too often."""
+
+
+def allowed(load: Load, headroom: float) -> float:
+    """The utilisation at which all outputs are in their good zones, within the headroom.
+
+    A limit that no load could meet, since even an empty step takes too long, asks for nothing.
+    """
+    limits = [good_zone(output.delay) for output in outputs_of(load.network)]
+    bearable = [load.bearable(PLANNED * limit) for limit in limits if 2.2 * load.fixed < limit < math.inf]
+    return min([headroom, *(MARGIN * one for one in bearable)])
 
 
 def measure(

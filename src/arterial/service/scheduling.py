@@ -27,6 +27,10 @@ EFFICIENT = 0.95
 WORTH = 0.8
 """Under overload a graph may shorten trains until this share of a step goes into tuples."""
 
+LITTLE = 0.25
+"""Tuples get at least this share of a step's fixed cost, whatever the graphs: trains of a tuple each would be late too,
+and what waits would wait for ever."""
+
 SPARE = 1.25
 """A train takes at least so many times what arrives during a step, so that what waits grows less."""
 
@@ -52,7 +56,7 @@ def train_length(load: Load, window: Window, kept: Mapping[str, float] | None = 
     limit = min((good_zone(output.delay) for output in outputs_of(load.network)), default=math.inf)
     last = window.steps[-1]
     waiting = sum(source.waiting or 0 for source in last.sources.values())
-    in_time = max(0.0, PLANNED * limit / 2 - load.fixed) / per_tuple
+    in_time = max(PLANNED * limit / 2 - load.fixed, LITTLE * load.fixed) / per_tuple
     busy = per_tuple * arriving
     if arriving and busy < 1:
         # A train is short by itself. A limit would only hold back what a pause of the machine leaves, for many steps.

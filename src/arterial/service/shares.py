@@ -26,10 +26,13 @@ def kept_of(window: Window, network: NetworkValue) -> dict[str, float]:
     for step in window.steps:
         for name, number in step.shed.items():
             shed[name] = shed.get(name, 0) + number
+    held = {arc for step in window.steps for arc in step.held}
     kept = {}
     for arc in network.arcs:
         if left_out := shed.get(str(arc), 0):
             passed = window.box(arc.end.box).tuples_in.get(arc.end.port, 0)
+            if str(arc) in held:  # what was not left out went into the queue first
+                passed = max(0, window.box(arc.begin.box).tuples_out.get(arc.begin.port, 0) - left_out)
             kept[str(arc)] = passed / (passed + left_out)
     return kept
 

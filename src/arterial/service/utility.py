@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from arterial.boxes.ends.output import Output
 from arterial.figures.step import OutputFigures
 from arterial.figures.window import Window
-from arterial.network.network import NetworkValue, Port
+from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.qos import Graph, utility_at
 from arterial.service.shares import delivered, kept_of, shares_of, unlike
 from arterial.service.values import Histogram, worth_of
@@ -27,6 +27,16 @@ from arterial.service.values import Histogram, worth_of
 def outputs_of(network: NetworkValue) -> tuple[Output, ...]:
     """The outputs of a network."""
     return tuple(box for box in network.boxes if isinstance(box, Output))
+
+
+def reached_from(network: NetworkValue) -> dict[Arc, frozenset[str]]:
+    """The outputs that each arc leads to."""
+    behind: dict[str, frozenset[str]] = {}
+    for box in reversed(network.order):
+        ends = network.behind(box)
+        reached = frozenset().union(*(behind[end.box] for end in ends))
+        behind[box.name] = reached | ({box.name} if isinstance(box, Output) else frozenset())
+    return {arc: behind[arc.end.box] for arc in network.arcs}
 
 
 def utilities(

@@ -229,8 +229,17 @@ def _bounds(place: Place, options: Options, token: Token | None) -> tuple[int | 
     if token is not None and (since is None or (token.since is not None and _length(options.since, kind) is not None)):
         since = token.since
     if since is not None and up_to is not None and up_to < since:
-        raise RunError(f"the answer would end before it begins: it begins at {options.since}, up to {options.up_to}")
+        begin, end = _shown(since, options.since, kind), _shown(up_to, options.up_to, kind)
+        raise RunError(f"the answer would end before it begins: it begins at {begin}, up to {end}")
     return since, up_to
+
+
+def _shown(at: int, given: When | None, kind: Type) -> str:
+    """A time as it was given; where that was a duration, also the time that it leads to."""
+    if _length(given, kind) is None:
+        return str(given)
+    when = str(at) if kind is not Type.TIMESTAMP else f"{datetime.fromtimestamp(at / 1e6, UTC):%Y-%m-%d %H:%M:%S}"
+    return f"{when} ({given} before now)"
 
 
 def _network(place: Place, query: Query | None, options: Options) -> NetworkValue:

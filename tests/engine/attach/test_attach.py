@@ -266,8 +266,11 @@ def test_another_version_may_keep_tuples_for_another_time(tmp_path: Path) -> Non
 
 def test_an_answer_that_ends_before_it_begins_is_refused(tmp_path: Path) -> None:
     finished(tmp_path / "c")
-    for since, up_to in ((50, 40), ("10 seconds", "1 minute")):
-        with pytest.raises(RunError, match="would end before it begins"):
+    for since, up_to, said in (
+        (50, 40, r"at 50, up to 40"),
+        ("10 seconds", "1 minute", r"at 110 \(10 seconds before now\), up to 60 \(1 minute before now\)"),
+    ):
+        with pytest.raises(RunError, match=f"would end before it begins: it begins {said}$"):
             attach(tmp_path / "c", "kept", since=since, up_to=up_to)
     assert all_of(attach(tmp_path / "c", "kept", since=40, up_to=40)).height == 10
 

@@ -15,7 +15,7 @@ from arterial.engine.run.control.controllers import controllers_for
 from arterial.engine.run.local import run_locally
 from arterial.figures.steps_file import read_steps
 from arterial.network.train import Train
-from arterial.service.holding import Holder
+from arterial.service.holding.holder import Holder
 from arterial.service.values import histogram
 from tests.engine.attach.asked import Gated
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import polars as pl
 
 from arterial.connectors.memory_source import MemorySource
+from arterial.connectors.sink import Delivery
 from arterial.connectors.sinks.memory import MemorySink
 from arterial.drawing import Network
 from arterial.engine.plan.compile import compile_network
@@ -40,6 +42,24 @@ def test_a_local_run_says_what_its_boxes_have_in_memory(tmp_path: Path) -> None:
         assert one.keys() == {"counted"}
         assert 1000 < one["counted"] < 100_000  # some 500 groups
     assert sum(slot.state_bytes for slot in first.slots) == sum(one["counted"] for one in held)
+
+
+class SlowSink(MemorySink):
+    """Takes longer than the boxes."""
+
+    def write(self, delivery: Delivery) -> None:
+        time.sleep(0.1)
+        super().write(delivery)
+
+
+def test_a_local_slot_takes_as_long_as_its_boxes_and_what_they_deliver(tmp_path: Path) -> None:
+    sources = {"reports": MemorySource([Train(pl.DataFrame({"time": [1], "vehicle": [1]}), END)])}
+    run_locally(_network(), sources, {"counts": SlowSink()}, tmp_path, Settings(shards=2)).wait()
+    (step,) = read_steps(tmp_path)
+    assert sum(slot.boxes["counts"] for slot in step.slots if slot.level == 0) >= 0.2
+    for slot in step.slots:
+        assert sum(slot.boxes.values()) <= slot.seconds
+    assert sum(slot.seconds for slot in step.slots) <= step.seconds
 
 
 def test_state_is_named_by_its_box_whatever_version_the_box_came_in() -> None:

@@ -28,8 +28,8 @@ from arterial.linearroad.semantics.profiles import PROFILES
 from arterial.network.keys.left_out import LeftOut
 from arterial.network.network import NetworkValue, Port
 from arterial.network.train import END, Train
-from arterial.service.branches import branches_of
-from arterial.service.holding import Holder
+from arterial.service.holding.branches import branches_of
+from arterial.service.holding.holder import Holder
 from arterial.service.load import Load
 from arterial.service.scheduling import Scheduler
 from arterial.service.shedding.greedy import Choices

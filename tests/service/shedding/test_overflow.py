@@ -13,8 +13,8 @@ from arterial import Delay, Network, NetworkValue, QoS
 from arterial.figures.steering import Steering
 from arterial.figures.window import Window
 from arterial.network.network import Arc
-from arterial.service.branches import branches_held, branches_of
-from arterial.service.holding import Holder, Policy
+from arterial.service.holding.branches import branches_held, branches_of
+from arterial.service.holding.holder import Holder, Policy
 from arterial.service.load import measure
 from arterial.service.scheduling import Scheduler
 from arterial.service.shedding.greedy import Choices, choose

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from arterial.errors import RunError, near
 if TYPE_CHECKING:
     from arterial.figures.step import StepFigures
     from arterial.network.network import NetworkValue
-    from arterial.service.analysis import Analysis
+    from arterial.service.prediction.analysis import Analysis
 
 
 def check(
@@ -64,7 +65,7 @@ def check(
     """
     from arterial.engine.run.control.controllers import cores_here
     from arterial.figures.window import Window
-    from arterial.service.analysis import analyse
+    from arterial.service.prediction.analysis import analyse
 
     if replay is not None:
         if rate or figures or measure:
@@ -82,6 +83,8 @@ def check(
     if measure == (figures is not None):
         raise RunError("give either --figures DIR, the folder of an earlier run, or --measure with --source NAME=PATH")
     steps = _measured(value, source, local) if figures is None else recorded(value, figures)
+    if figures is not None:
+        note_doubts([steps])
     cores = cores or cores_here()
     found = analyse(Window(math.inf, warm(steps)), value, rates, cores, headroom, train_size)
     if found is None:
@@ -193,6 +196,9 @@ def _measured(network: NetworkValue, given: list[str], local: bool) -> list[Step
 TRAINS = (20_000, 200_000)
 """Two lengths of a train show what a step costs by itself."""
 
+FEW = 1000
+"""Of so few tuples in a step the costs are mostly those of the step."""
+
 MOST_SECONDS = 30.0
 """A run on a sample is stopped after so long."""
 
@@ -200,6 +206,28 @@ MOST_SECONDS = 30.0
 def warm(steps: list[StepFigures]) -> list[StepFigures]:
     """Without the first steps, in which code is loaded and compiled, if there are others."""
     return steps[2:] if len(steps) > 4 else steps[1:] if len(steps) > 1 else steps
+
+
+def note_doubts(runs: Sequence[list[StepFigures]]) -> None:
+    """Say what makes the costs of runs unsure: few tuples in each step, or a first step only."""
+    most = max((_read(step) for run in runs for step in warm(run)), default=0)
+    which = "this run" if len(runs) == 1 else "these runs"
+    if 0 < most < FEW:
+        typer.echo(
+            f"note: the steps of {which} read at most {most:,} tuples, too few to tell what a tuple costs from what a "
+            "step costs. Take the figures of a run that reads as fast as it can (--speed max), of more tuples",
+            err=True,
+        )
+    elif most and all(sum(_read(step) > 0 for step in run) == 1 for run in runs):
+        typer.echo(
+            f"note: {which} read all in one step, the first, in which code is loaded and compiled, so tuples seem to "
+            "cost more than they do. Take the figures of a run of more tuples, or of shorter trains (--train-size)",
+            err=True,
+        )
+
+
+def _read(step: StepFigures) -> int:
+    return sum(source.tuples for source in step.sources.values())
 
 
 def _plain(found: Analysis) -> dict[str, object]:

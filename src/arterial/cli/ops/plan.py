@@ -15,15 +15,13 @@ from arterial.errors import RunError
 
 if TYPE_CHECKING:
     from arterial.network.network import NetworkValue
-    from arterial.service.sizing import Sizing
+    from arterial.service.prediction.sizing import Sizing
 
 FIGURES_HELP = (
     "A run that costs are taken from: its output folder, or its checkpoint. Repeatable; best are two: one in real "
     "time, which shows what a step costs, and one as fast as it can, which shows what a tuple costs."
 )
 MEASURED_HELP = "How many cores these runs had."
-FEW = 1000
-"""Of so few tuples in a step the costs are mostly those of the step."""
 CORES_HELP = "Plan for so many cores, instead of as many as the rates need."
 
 
@@ -63,11 +61,11 @@ def sizing_of(
     headroom: float,
 ) -> Sizing:
     """What a network needs at given rates, by the figures of runs."""
-    from arterial.cli.check.check import recorded, warm
+    from arterial.cli.check.check import note_doubts, recorded, warm
     from arterial.engine.plan.compile import compile_network
     from arterial.engine.plan.plan import Where
     from arterial.engine.run.control.controllers import cores_here
-    from arterial.service.sizing import size
+    from arterial.service.prediction.sizing import size
 
     if min(cores, measured_cores, executor_cores - 1) < 0:
         raise RunError("--cores, --measured-cores and --executor-cores: expected a number of cores")
@@ -75,15 +73,9 @@ def sizing_of(
         raise RunError(f"--headroom {headroom}: expected a share above 0, up to 1")
     compiled = compile_network(network, 2)
     serial = [box.name for box in network.boxes if box.inputs and compiled.superbox_of(box.name).where is Where.ONE]
-    runs = [warm(recorded(network, folder)) for folder in figures]
-    most = max((sum(source.tuples for source in step.sources.values()) for run in runs for step in run), default=0)
-    if 0 < most < FEW:
-        typer.echo(
-            f"note: the steps of {'this run' if len(figures) == 1 else 'these runs'} read at most {most:,} tuples, too "
-            "few to tell what a tuple costs from what a step costs. Add the figures of a run that reads as fast as it "
-            "can (--speed max), of more tuples",
-            err=True,
-        )
+    recordings = [recorded(network, folder) for folder in figures]
+    note_doubts(recordings)
+    runs = [warm(steps) for steps in recordings]
     found = size(
         runs,
         network,

@@ -158,7 +158,9 @@ def _headline(said: dict[str, Any]) -> str:
     if said["event_time"] is not None:
         parts.append(f"at {said['event_time']}")
     if said["share"] is not None:
-        parts.append(f"{100 * said['share']:.0f} %")
+        parts.append(f"{100 * said['share']:.0f} % read" if said["held"] else f"{100 * said['share']:.0f} %")
+    if said["held"]:
+        parts.append(f"{said['held']:,} held tuples wait")
     parts.append(f"{said['tuples_in']:,} tuples in, {said['tuples_out']:,} out, {said['tuples_per_second']:,}/s")
     if said["remaining"] and said["state"] == RUNNING:
         parts.append(f"{in_words(said['remaining'])} left")

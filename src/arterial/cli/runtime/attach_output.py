@@ -65,7 +65,8 @@ class Printer(ABC):
         through = self.attachment.token.through
         since = self.attachment.since
         for name, point in self.attachment.points.items():
-            if since is not None and point.look().lost >= since and through == BEGIN:
+            first = since if since is not None else point.up_to
+            if first is not None and point.look().lost >= first and through == BEGIN:
                 sys.stderr.write(f"{name}: what is before {self._time(point.look().lost + 1)} is no longer kept\n")
         if through != BEGIN:
             self.resumes(self._time(through))
@@ -145,9 +146,10 @@ class Printer(ABC):
         if stream.schema[stream.time] is not Type.TIMESTAMP:
             return value
         try:
-            return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)).replace(tzinfo=None).isoformat()
+            at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
         except OverflowError:
             return value
+        return at.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
 
     def _open(self, out: Path, written: int) -> None:
         """Open the file, cut back to what the token counts on."""

@@ -156,6 +156,8 @@ class FileSource(Source):
                 if limit is not None and limit != END:
                     to = min(to, index.instants_through(limit))
             to = max(to, at)
+            if due is not None and to == at:
+                due = self._paces[0].last_tick(due)
             if to < instants:
                 through = int(index.times[to]) - 1
             if due is not None and through != END:

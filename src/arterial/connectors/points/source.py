@@ -88,10 +88,12 @@ class PointSource(Source):
         point = open_point(own)
         for one in schema:
             if one.name not in point.schema or point.schema[one.name] is not one.type:
-                has = f"it is {point.schema[one.name]}" if one.name in point.schema else f"it has {point.schema}"
+                has = f"it has {point.schema}{near(one.name, point.schema.names)}"
+                if one.name in point.schema:
+                    has = f"it is {point.schema[one.name]} there"
                 raise RunError(
                     f"source {name!r}: expected the column {one.name!r} ({one.type}) in the connection point "
-                    f"{point.name!r}; {has}{near(one.name, point.schema.names)}"
+                    f"{point.name!r}; {has}"
                 )
         if time != point.time:
             raise RunError(f"source {name!r}: its time is {time!r}; that of the connection point is {point.time!r}")

@@ -57,10 +57,8 @@ class Token:
             token = cls(*values)
             if not isinstance(token.points, dict) or not isinstance(token.through, int):
                 raise ValueError("its fields are not those of a token")
-        except (ValueError, TypeError) as broken:
-            raise RunError(
-                f"{text[:40]!r} is no token ({broken}); expected the text behind 'token' of a mark"
-            ) from None
+        except (ValueError, TypeError):
+            raise RunError(f"{text[:40]!r} is no token; expected the text behind 'token' of a mark") from None
         return token
 
     def check(self, points: Mapping[str, str], query: str) -> None:

@@ -60,7 +60,7 @@ class Outcome:
     passed: ArcOutcome = field(default_factory=ArcOutcome)
     """What became of tuples on arcs that are steered."""
     seconds: float = 0.0
-    """How long it took, from the first box to the last."""
+    """How long it took, from the first box to the last; where the host delivers by itself, that too."""
 
     def spend(self, box: str, began: float) -> None:
         """Count the time since a moment of `perf_counter` as a cost of a box."""

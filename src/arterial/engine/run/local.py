@@ -305,8 +305,10 @@ class LocalRun(Run):
         self._optimise(self.version, reports)
 
     def _deliver(self, step: int, slot: int, born: float, outcome: Outcome) -> None:
+        began = time.perf_counter()
         for output, train in outcome.deliveries.items():
             if output in self._sinks:
                 writing = time.perf_counter()
                 self._sinks[output].write(Delivery(output, step, slot, train, born))
                 outcome.spend(output, writing)
+        outcome.seconds += time.perf_counter() - began

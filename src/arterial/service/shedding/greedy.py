@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from arterial.boxes.ends.output import Output
 from arterial.figures.steering import Drop
 from arterial.network.thinned import why_not_settled
-from arterial.service.branches import branches_of
+from arterial.service.holding.branches import branches_of
 from arterial.service.load import Load
 from arterial.service.shedding.curve import Curve
 from arterial.service.shedding.points import Point, drop_points

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,8 +10,8 @@ from arterial.figures.step import StepFigures
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
 from arterial.network.qos import good_zone
-from arterial.service.branches import late_by
-from arterial.service.load import PLANNED, Load, arrival_rate
+from arterial.service.holding.branches import late_by
+from arterial.service.load import MARGIN, Load, allowed, arrival_rate
 from arterial.service.utility import outputs_of
 
 AT_ONCE = 2
@@ -24,9 +23,6 @@ LONG = 4.0
 
 DRAIN = 3.0
 """Seconds in which what waits is to be worked off."""
-
-MARGIN = 0.95
-"""Of the utilisation that the limits allow, so much is planned for."""
 
 GROWS = 3
 """What waits must grow in so many steps to count."""
@@ -55,16 +51,6 @@ def late(network: NetworkValue, step: StepFigures) -> tuple[str, ...]:
         for output in outputs_of(network)
         if output.name in step.outputs and step.outputs[output.name].delay > good_zone(output.delay)
     )
-
-
-def allowed(load: Load, headroom: float) -> float:
-    """The utilisation at which all outputs are in their good zones, within the headroom.
-
-    A limit that no load could meet, since even an empty step takes too long, asks for nothing.
-    """
-    limits = [good_zone(output.delay) for output in outputs_of(load.network)]
-    bearable = [load.bearable(PLANNED * limit) for limit in limits if 2.2 * load.fixed < limit < math.inf]
-    return min([headroom, *(MARGIN * one for one in bearable)])
 
 
 def overload(window: Window, load: Load, headroom: float, held: Collection[str] = ()) -> Overload:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arterial.boxes.ends.output import Output
 from arterial.network.network import Arc, NetworkValue
 from arterial.network.thinned import groups_to_leave_out, why_not_settled, why_not_thinned
+from arterial.service.utility import reached_from
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,6 @@ class Point:
     def name(self) -> str:
         """The arc, as figures name it."""
         return str(self.arc)
-
-
-def reached_from(network: NetworkValue) -> dict[Arc, frozenset[str]]:
-    """The outputs that each arc leads to."""
-    behind: dict[str, frozenset[str]] = {}
-    for box in reversed(network.order):
-        ends = network.behind(box)
-        reached = frozenset().union(*(behind[end.box] for end in ends))
-        behind[box.name] = reached | ({box.name} if isinstance(box, Output) else frozenset())
-    return {arc: behind[arc.end.box] for arc in network.arcs}
 
 
 def may_leave_out(network: NetworkValue, arc: Arc, *, settled: bool = False) -> bool:

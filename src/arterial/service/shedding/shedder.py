@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from arterial.figures.steering import Drop, Steering
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
-from arterial.service.branches import late_by
+from arterial.service.holding.branches import late_by
 from arterial.service.load import Load, measure
 from arterial.service.shares import in_force
 from arterial.service.shedding.greedy import MOST, Choices, choose

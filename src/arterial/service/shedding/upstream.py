@@ -17,7 +17,8 @@ from arterial.network.box import Box
 from arterial.network.expression.parser import Dialect, parse, quoted
 from arterial.network.expression.tree import reads
 from arterial.network.network import Arc, NetworkValue, Port
-from arterial.service.shedding.points import Point, may_leave_out, reached_from
+from arterial.service.shedding.points import Point, may_leave_out
+from arterial.service.utility import reached_from
 
 
 def value_point(network: NetworkValue, output: Output, *, settled: bool = False) -> Point | None:

@@ -11,8 +11,8 @@ from arterial.engine.steering.arcs import ArcTraits, arcs_of
 from arterial.engine.steering.decisions import Controller
 from arterial.errors import RunError
 from arterial.network.network import NetworkValue
-from arterial.service.branches import branches_of
-from arterial.service.holding import Holder, Policy
+from arterial.service.holding.branches import branches_of
+from arterial.service.holding.holder import Holder, Policy
 from arterial.service.scheduling import Scheduler
 from arterial.service.shedding.points import drop_points
 from arterial.service.shedding.shedder import Shedder

@@ -16,9 +16,9 @@ from arterial.errors import RunError
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
 from arterial.network.qos import good_zone
-from arterial.service.load import arrival_rate, measure
+from arterial.service.load import allowed, arrival_rate, measure
 from arterial.service.scheduling import says_what_waits
-from arterial.service.shedding.overload import allowed, overload
+from arterial.service.shedding.overload import overload
 from arterial.service.views import Candidate, keeps, views_of_some, without
 
 _log = logging.getLogger("arterial")

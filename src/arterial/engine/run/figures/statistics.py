@@ -15,8 +15,8 @@ from arterial.engine.run.figures.window_figures import describe_window, shown_ti
 from arterial.figures.step import BoxFigures, SourceFigures, StepFigures
 from arterial.figures.window import Window
 from arterial.network.network import Arc, Port
+from arterial.service.holding.waits import Waits
 from arterial.service.values import Histogram
-from arterial.service.waits import Waits
 
 VALUED_STEPS = 50
 """Of so many steps it is known how values are distributed, and what boxes let through, with none left out by value."""
@@ -59,6 +59,7 @@ class Statistics:
         self._plan = plan
         self._lock = Lock()
         self._boxes: dict[str, BoxStatistics] = {box.name: BoxStatistics() for box in plan.network.boxes}
+        self._outputs = {box.name for box in plan.outputs}
         self._through: dict[str, int] = {}
         self._first: tuple[float, float] | None = None
         self._began = time.monotonic()
@@ -99,6 +100,7 @@ class Statistics:
         with self._lock:
             self._plan = plan
             self._usual = Window(math.inf, most=VALUED_STEPS)
+            self._outputs |= {box.name for box in plan.outputs}
             for box in plan.network.boxes:
                 self._boxes.setdefault(box.name, BoxStatistics())
 
@@ -129,8 +131,8 @@ class Statistics:
 
     @property
     def tuples_out(self) -> int:
-        """The tuples that arrived at outputs."""
-        return sum(self._boxes[box.name].tuples_in for box in self._plan.outputs)
+        """The tuples that arrived at outputs, those that another version dropped too."""
+        return sum(self._boxes[name].tuples_in for name in self._outputs)
 
     @property
     def selectivities(self) -> dict[str, float | None]:
@@ -154,7 +156,8 @@ class Statistics:
 
     @property
     def remaining(self) -> float | None:
-        """So many seconds are left if it goes on as it did since the first step."""
+        """So many seconds are left if it goes on as it did since the first step: to the end of the sources, and from
+        there on until the queues are empty."""
         with self._lock:
             return self._left()
 
@@ -173,6 +176,7 @@ class Statistics:
                 "delay": round(self.delay, 4),
                 "event_time": self.event_time,
                 "share": None if (share := self._read_share()) is None else round(share, 4),
+                "held": sum(last.held.values()) if last else 0,
                 "remaining": None if (left := self._left()) is None else round(left, 1),
                 "tuples_in": self.tuples_in,
                 "tuples_out": self.tuples_out,
@@ -235,9 +239,18 @@ class Statistics:
         if share is None or self._first is None:
             return None
         if share >= 1:
-            return 0.0
+            return self._until_empty()
         since, before = self._first
         return (time.monotonic() - since) * (1 - share) / (share - before) if share > before else None
+
+    def _until_empty(self) -> float | None:
+        """So many seconds until nothing is held, if queues get shorter as fast as they did in the window."""
+        waits = [(step.born + step.seconds, sum(step.held.values())) for step in self.window.steps]
+        now, left = waits[-1]
+        if not left:
+            return 0.0
+        since, most = max(waits, key=lambda one: one[1])
+        return (now - since) * left / (most - left) if most > left and now > since else None
 
     def _describe(self, name: str, box: BoxStatistics) -> dict[str, Any]:
         selectivity, cost = box.selectivity, box.microseconds_per_tuple

@@ -7,8 +7,8 @@ import pytest
 from arterial import Delay, Network, NetworkValue
 from arterial.figures.window import Window
 from arterial.network.qos import good_zone
-from arterial.service.branches import branches_of
-from arterial.service.holding import Holder, Policy
+from arterial.service.holding.branches import branches_of
+from arterial.service.holding.holder import Holder, Policy
 from arterial.service.simulation import SimulatedRun
 from arterial.service.utility import total, utilities
 

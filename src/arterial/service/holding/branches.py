@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from arterial.boxes.ends.output import Output
 from arterial.network.network import Arc, NetworkValue, Port
 from arterial.network.thinned import boxes_behind, why_not_held
-from arterial.service.shedding.points import reached_from
-from arterial.service.utility import outputs_of
+from arterial.service.utility import outputs_of, reached_from
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from arterial.cli.main import app
 from arterial.engine.run.local import run_locally
 from arterial.errors import RunError
 from arterial.figures.step import BoxFigures, OutputFigures, SlotFigures, SourceFigures, StepFigures
-from arterial.service.sizing import size
+from arterial.service.prediction.sizing import size
 from tests.engine.run.watch.watched import SCHEMA, in_file, speeding
 
 FIXED, COST, STRETCH = 0.1, 10e-6, 0.6

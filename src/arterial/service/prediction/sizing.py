@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from arterial.network.network import NetworkValue
 from arterial.network.qos import good_zone
-from arterial.service.step_costs import Run, costs_of
+from arterial.service.prediction.step_costs import Run, costs_of
 from arterial.service.utility import outputs_of
 
 CORES_OF_EXECUTOR = 4

@@ -8,7 +8,7 @@ import pytest
 
 from arterial import Delay, Network, NetworkValue
 from arterial.figures.window import Window
-from arterial.service.analysis import analyse
+from arterial.service.prediction.analysis import analyse
 from arterial.service.simulation import SimulatedRun
 from tests.service.networks import FAN_OUT_COST, JOIN_COST, fan_out, join
 

@@ -24,10 +24,9 @@ from arterial.figures.step import StepFigures
 from arterial.figures.window import Window
 from arterial.network.network import NetworkValue
 from arterial.network.qos import good_zone
-from arterial.service.branches import Branch, branches_held, branches_of, late_by
-from arterial.service.load import Load, arrival_rate, measure, recent
+from arterial.service.holding.branches import Branch, branches_held, branches_of, late_by
+from arterial.service.load import Load, allowed, arrival_rate, measure, recent
 from arterial.service.shares import in_force
-from arterial.service.shedding.overload import allowed
 from arterial.service.turn import Turn
 from arterial.service.utility import outputs_of, worth_of_delay
 

@@ -14,7 +14,7 @@ from arterial.figures.step import BoxFigures, StepFigures
 from arterial.figures.steps_file import read_steps
 from arterial.network.network import Port
 from arterial.network.train import Train
-from arterial.service.waits import Waits
+from arterial.service.holding.waits import Waits
 from tests.engine.attach.asked import Gated
 
 
