@@ -20,6 +20,14 @@ LOOK_SECONDS = 0.02
 REFRESH_SECONDS = 1.0
 """How often new partitions are looked for, and the group gets the offsets."""
 MOST_MESSAGES = 50_000
+FETCHING = {
+    "fetch.wait.max.ms": 50,
+    "queued.min.messages": MOST_MESSAGES,
+    "queued.max.messages.kbytes": 32_768,
+    "fetch.queue.backoff.ms": 20,
+}
+"""How much librdkafka fetches ahead. By default it would wait for a second whenever it has enough, which the receiver
+takes in milliseconds: most of the time nothing would come."""
 
 
 class Receiver:
@@ -37,9 +45,7 @@ class Receiver:
                 "isolation.level": "read_committed",
                 "statistics.interval.ms": 500,
                 "stats_cb": self._see_statistics,
-                "fetch.wait.max.ms": 50,
-                "queued.min.messages": MOST_MESSAGES,
-                "queued.max.messages.kbytes": 32_768,
+                **FETCHING,
             }
         )
         self._admin = cluster.administrator()
