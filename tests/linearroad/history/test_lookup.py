@@ -155,6 +155,17 @@ def test_a_look_up_is_built_once_and_again_when_the_file_changes(tmp_path: Path)
     assert sorted(path.name for path in cache.iterdir() if path.name.startswith(".")) == []
 
 
+def test_it_is_kept_open_until_another_history_is_written_there(tmp_path: Path) -> None:
+    source, cache = write_csv(tmp_path / "t", [(7, 1, 0, 10)]), tmp_path / "lookup"
+    TollLookup.build(source, cache)
+    first = TollLookup.kept_open(str(cache))
+    assert TollLookup.kept_open(str(cache)) is first
+    assert TollLookup.kept_open(str(tmp_path)).tolls([7], [1], [0])[0].tolist() == [10]
+    TollLookup.build(write_csv(source, [(7, 1, 0, 11), (8, 1, 0, 12)]), cache)
+    for place in (cache, tmp_path):
+        assert TollLookup.kept_open(str(place)).tolls([7], [1], [0])[0].tolist() == [11]
+
+
 def test_open_finds_the_look_up_or_makes_it(tmp_path: Path) -> None:
     write_csv(tmp_path / "tolls.csv", [(7, 1, 0, 10)])
     write_csv(tmp_path / "segments.csv", [(1, 1, 0, 0, 0, 60, 5, 0)])

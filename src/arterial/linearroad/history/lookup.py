@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -57,6 +58,16 @@ class _Lookup(ABC):
         """Map the look-up of a history folder, a `lookup` folder, or any history of its kind (built on first use)."""
         folder = _locate(Path(path), cls._NAME, cls._TABLE)
         return cls._map(folder) if isinstance(folder, Path) else cls.build(*folder)
+
+    @classmethod
+    def kept_open(cls, path: str) -> Self:
+        """The same, opened once in a process until another history is written there: a session of Spark and a notebook
+        outlive the history of one run."""
+        folder = Path(path)
+        facts = (folder / f"{cls._NAME}.json", folder / FOLDER / f"{cls._NAME}.json", folder)
+        written = next((file.stat().st_mtime_ns for file in facts if file.exists()), 0)
+        kept: Self = _opened(cls, path, written)
+        return kept
 
     @classmethod
     def build(cls, path: Path | str, cache_dir: Path | str) -> Self:
@@ -332,6 +343,12 @@ def _meta(folder: Path, name: str) -> dict[str, Any]:
 
 def _save_meta(folder: Path, name: str, facts: dict[str, Any]) -> None:
     (folder / f"{name}.json").write_text(json.dumps({"version": VERSION, **facts}))
+
+
+@lru_cache(maxsize=8)
+def _opened(kind: type[_Lookup], path: str, written: int) -> Any:
+    del written  # a later one is another look-up
+    return kind.open(path)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -44,15 +43,10 @@ class DailyExpenditure(Box):
         if self.tolls is None:
             balance, known = np.zeros(len(train), np.int64), np.zeros(len(train), np.bool_)
         else:
-            balance, known = _opened(self.tolls).tolls(
+            balance, known = TollLookup.kept_open(self.tolls).tolls(
                 asked["vid"], asked["day"], asked["xway"], vids_apart=self.vids_apart, xways_apart=self.xways_apart
             )
         if self.unknown is not None:
             balance = np.where(known, balance, self.unknown)
         answers = frame(EXPENDITURE_SCHEMA, {"time": asked["time"], "qid": asked["qid"], "balance": balance})
         return {OUT: Train(answers.filter(known) if self.unknown is None else answers, train.through)}
-
-
-@lru_cache(maxsize=4)
-def _opened(path: str) -> TollLookup:
-    return TollLookup.open(path)

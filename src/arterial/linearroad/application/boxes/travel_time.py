@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -48,7 +47,7 @@ class TravelTime(Box):
             seconds = toll = np.where(here, 0, UNKNOWN)
         else:
             xway = asked["xway"] % self.xways_apart if self.xways_apart else asked["xway"]
-            seconds, toll = _opened(self.segments).travel_times(
+            seconds, toll = SegmentLookup.kept_open(self.segments).travel_times(
                 xway,
                 asked["sinit"],
                 asked["send"],
@@ -58,8 +57,3 @@ class TravelTime(Box):
             )
         columns = {"time": asked["time"], "qid": asked["qid"], "travel_time": seconds, "toll": toll}
         return {OUT: Train(frame(TRAVEL_SCHEMA, columns), train.through)}
-
-
-@lru_cache(maxsize=4)
-def _opened(path: str) -> SegmentLookup:
-    return SegmentLookup.open(path)
