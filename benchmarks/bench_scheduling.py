@@ -81,9 +81,11 @@ def _in_turns(
 ) -> dict[int | None, list[list[StepFigures]]]:
     """The steps of every run with each length; None is the one that the run finds."""
     found: dict[int | None, list[list[StepFigures]]] = {size: [] for size in sizes}
-    for _ in range(TURNS):
-        for size, turns in found.items():
-            turns.append(run(size))
+    order = list(found)
+    for turn in range(TURNS):  # each comes after each other one, since what ran before leaves its traces
+        first = turn % len(order)
+        for size in order[first:] + order[:first]:
+            found[size].append(run(size))
     return found
 
 
