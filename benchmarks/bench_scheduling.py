@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHARDS = 2
-TUPLES = 4_000_000
+TUPLES = 20_000_000
+"""A run of fewer would be over in a fifth of a second in process: too short to compare."""
 LOW, SECONDS, WARM = 0.2, 7, 2
 FIXED = (5_000, 50_000, 500_000)
 TURNS, STEPS = 5, 40
